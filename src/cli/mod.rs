@@ -1,0 +1,1 @@
+//! clap types only: what can be typed.

@@ -1,0 +1,116 @@
+//! Where objects live: one trait, and a Kubernetes API or a directory behind it. Nothing here decides.
+
+pub mod dir;
+pub mod kube;
+
+use crate::model::{Kind, Object, ObjectRef};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What every call on a cluster returns.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClusterError>> + 'a>>;
+
+/// A place where Kubernetes objects live.
+pub trait Cluster {
+    /// Which of these kinds are served here.
+    fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>>;
+    /// All objects of a kind in all namespaces, as they are now.
+    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>>;
+    /// Only the objects of a kind in one namespace that carry a label.
+    fn list_labelled<'a>(
+        &'a self,
+        kind: Kind,
+        namespace: &'a str,
+        label: (&'a str, &'a str),
+    ) -> Answer<'a, Vec<Object>>;
+    /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.
+    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object>;
+    /// Makes an object; its name is the guard.
+    fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object>;
+    /// Replaces an object; its resourceVersion is the guard.
+    fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object>;
+    /// Makes all writes so far durable before any later one; a Kubernetes API has done so already.
+    fn settle(&self) -> Answer<'_, ()>;
+    /// How many requests have been made.
+    fn traffic(&self) -> &Traffic;
+}
+
+/// Requests made so far.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    reads: AtomicU64,
+    writes: AtomicU64,
+}
+
+impl Traffic {
+    /// Counts a request that reads.
+    pub fn read(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request that writes.
+    pub fn write(&self) {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Reads and writes so far.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.reads.load(Ordering::Relaxed), self.writes.load(Ordering::Relaxed))
+    }
+}
+
+/// Why a call failed, in the terms on which mipam acts.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// That very object does not exist.
+    #[error("{0} does not exist")]
+    NotFound(String),
+    /// The kind is not served here.
+    #[error("{0} is not served by this cluster")]
+    NotServed(String),
+    /// The namespace of the object to be made does not exist.
+    #[error("namespace {0} does not exist")]
+    NoNamespace(String),
+    /// The object changed since it was read.
+    #[error("{0} changed since it was read")]
+    Conflict(String),
+    /// An object of that name exists.
+    #[error("{0} exists already")]
+    Exists(String),
+    /// The account may not do this.
+    #[error("not allowed to {verb} {resource}{}", scope(.namespace))]
+    Forbidden {
+        /// `list`
+        verb: &'static str,
+        /// `machines.machine.openshift.io`
+        resource: String,
+        /// Empty: in all namespaces.
+        namespace: String,
+    },
+    /// Worth another try: too many requests, a time-out, a server that is restarting.
+    #[error("{what}: {why}")]
+    Transient {
+        /// What was tried.
+        what: String,
+        /// What came back.
+        why: String,
+        /// The server asked for this pause, in seconds.
+        after: Option<u64>,
+    },
+    /// The server refused the object.
+    #[error("{what}: {why}")]
+    Refused {
+        /// What was tried.
+        what: String,
+        /// Why it was refused.
+        why: String,
+    },
+    /// Anything else; trying again would not help.
+    #[error("{0}")]
+    Other(String),
+}
+
+fn scope(namespace: &str) -> String {
+    if namespace.is_empty() { " in all namespaces".to_owned() } else { format!(" in namespace {namespace}") }
+}

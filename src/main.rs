@@ -1,0 +1,2 @@
+//! mipam
+fn main() {}

@@ -1,0 +1,54 @@
+//! An address that is recorded for an owner: one entry of the ledger.
+
+use super::{Holder, Network, Seconds};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// An address in the scope in which it is unique.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Slot {
+    /// The address.
+    pub address: IpAddr,
+    /// The network it is unique in.
+    pub network: Network,
+}
+
+/// An entry of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Which address of which network.
+    pub slot: Slot,
+    /// Normally one; two or more where an address was found on several owners. The last one frees it.
+    pub holders: Vec<Holder>,
+    /// The pool it was given from.
+    pub pool: Arc<str>,
+    /// When it was recorded.
+    pub since: Seconds,
+    /// How firm it is.
+    pub standing: Standing,
+}
+
+/// How firm an entry of the ledger is. Owners whose addresses lie in several ledger objects need two steps:
+/// all entries are recorded first, then one write to the home entry makes the whole set binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Binding on its own.
+    Bound,
+    /// The entry that decides for a set; `bound` turns the set from tentative to binding.
+    Home {
+        /// All addresses of the set, this one included.
+        set: Vec<Slot>,
+        /// Binding, or still tentative.
+        bound: bool,
+    },
+    /// Part of a set: as firm as the home entry that lists it, and void without one.
+    Member {
+        /// The entry that decides.
+        home: Slot,
+    },
+    /// Freed, and resting until then.
+    Cooling {
+        /// When it may be given out again.
+        until: Seconds,
+    },
+}

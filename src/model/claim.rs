@@ -1,0 +1,126 @@
+//! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
+
+use super::{Holder, ObjectRef, Owner, PendingLine, Pool, Problem, Write};
+use crate::addr::Family;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// One owner's wish for addresses; all of its wishes are met together or none is.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Who wants them.
+    pub owner: Arc<Owner>,
+    /// One per device.
+    pub wishes: Vec<Wish>,
+    /// Whether the owner waits for mipam or only gets back what was its own.
+    pub gate: Gate,
+}
+
+/// Whether an owner waits for mipam.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// It has never been served: new addresses may be given to it, and nothing it runs uses them yet.
+    Closed,
+    /// It was served before and lost its address: only what the ledger has for it is written back.
+    Open,
+}
+
+/// A device that needs an address of each family that its pools offer.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// Index or name of the device.
+    pub device: Arc<str>,
+    /// Where the address may come from.
+    pub pools: PoolChoice,
+    /// An address that the owner asks for, of that family.
+    pub asks: Option<IpAddr>,
+}
+
+/// How the pools of a wish are found.
+#[derive(Clone, Debug)]
+pub enum PoolChoice {
+    /// The pools whose `match` fits.
+    Matching(Arc<Subject>),
+    /// These pools by name, in order.
+    Named(Vec<Arc<str>>),
+}
+
+/// What a pool's `match` is compared with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// System name.
+    pub system: &'static str,
+    /// Namespace of the owner.
+    pub namespace: String,
+    /// Network name of the device, where it has one.
+    pub network: Option<String>,
+    /// Labels of the owner.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Subject {
+    /// Does the pool serve this subject?
+    pub fn fits(&self, pool: &Pool) -> bool {
+        let m = &pool.matches;
+        let listed = |list: &[String], value: &str| list.is_empty() || list.iter().any(|v| v == value);
+        listed(&m.systems, self.system)
+            && listed(&m.namespaces, &self.namespace)
+            && (m.networks.is_empty() || self.network.as_ref().is_some_and(|n| m.networks.contains(n)))
+            && m.labels.iter().all(|(k, v)| self.labels.get(k) == Some(v))
+    }
+}
+
+/// An address seen in use.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// The address.
+    pub address: IpAddr,
+    /// Where it was seen, for people.
+    pub seen_on: ObjectRef,
+    /// Whose it is; `None` where nobody that mipam serves is known to hold it (a Node, say).
+    pub holder: Option<Holder>,
+    /// Objects of other kinds that stand for the same thing: the machine of a Node.
+    pub stands_for: Option<String>,
+    /// How its pools are found, which tells the network; `None`: unknown, so it counts in every network.
+    pub pools: Option<PoolChoice>,
+    /// Record it in the ledger where it lies in a pool.
+    pub adopt: bool,
+}
+
+/// Addresses decided for one owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Which device.
+    pub device: Arc<str>,
+    /// The address.
+    pub address: IpAddr,
+    /// The pool it is from.
+    pub pool: Arc<str>,
+}
+
+impl Given {
+    /// The family of the address.
+    pub fn family(&self) -> Family {
+        Family::of(self.address)
+    }
+}
+
+/// All that one system has to say about the observed objects.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// Who wants addresses.
+    pub claims: Vec<Claim>,
+    /// What is in use.
+    pub holdings: Vec<Holding>,
+    /// Writes that need no address.
+    pub chores: Vec<Write>,
+    /// What waits without being a claim yet.
+    pub pending: Vec<PendingLine>,
+    /// What a person should look at.
+    pub problems: Vec<Problem>,
+    /// How many owners are served and settled.
+    pub settled: usize,
+    /// Things worth a line on stderr.
+    pub notes: Vec<String>,
+}

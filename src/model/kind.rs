@@ -1,0 +1,71 @@
+//! Kinds of objects, as constants: what mipam reads and writes is known at compile time.
+
+/// A kind that mipam knows, with the versions it can read, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// API group, empty for core.
+    pub group: &'static str,
+    /// Versions that mipam understands, preferred first; discovery picks the first that is served.
+    pub versions: &'static [&'static str],
+    /// `Machine`
+    pub kind: &'static str,
+    /// `machines`
+    pub plural: &'static str,
+    /// False for Nodes and the like.
+    pub namespaced: bool,
+}
+
+impl Kind {
+    /// `machines.machine.openshift.io`, or `nodes` for the core group.
+    pub fn resource(&self) -> String {
+        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// The reference to one object of this kind.
+    pub fn at(self, namespace: &str, name: &str) -> ObjectRef {
+        let namespace = if self.namespaced { namespace.to_owned() } else { String::new() };
+        ObjectRef { kind: self, namespace, name: name.to_owned() }
+    }
+}
+
+/// One object by kind, namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// Its kind.
+    pub kind: Kind,
+    /// Empty for cluster-scoped kinds.
+    pub namespace: String,
+    /// `metadata.name`
+    pub name: String,
+}
+
+impl std::fmt::Display for ObjectRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.namespace.is_empty() {
+            write!(f, "{}/{}", self.kind.kind, self.name)
+        } else {
+            write!(f, "{}/{}/{}", self.kind.kind, self.namespace, self.name)
+        }
+    }
+}
+
+/// When a kind is read: records before owners, so that an owner made in between is never taken for gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Native records of addresses: read with the ledger, in the first wave.
+    Record,
+    /// Owners of addresses, and what shows addresses in use: read in the second wave.
+    Owner,
+    /// One named object that informs a decision (a CRD, say), read in the second wave; not being
+    /// allowed to see it is a note, never a stop.
+    Hint(&'static str),
+}
+
+/// A kind that a system reads, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// What is read.
+    pub kind: Kind,
+    /// In which wave.
+    pub role: Role,
+}

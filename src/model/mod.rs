@@ -1,0 +1,35 @@
+//! The words that every other room speaks: kinds, objects, pools, owners, claims, allocations, reports.
+
+mod allocation;
+mod claim;
+mod kind;
+mod object;
+mod owner;
+mod pool;
+mod report;
+mod write;
+
+pub use allocation::{Allocation, Slot, Standing};
+pub use claim::{Claim, Gate, Given, Holding, PoolChoice, Subject, Survey, Wish};
+pub use kind::{Kind, ObjectRef, Role, Source};
+pub use object::Object;
+pub use owner::{Holder, Owner};
+pub use pool::{Match, Network, Pool, PoolOrigin};
+pub use report::{
+    Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, Problem, Reason, ReconcileReport,
+    StatusReport,
+};
+pub use write::{Action, Edit, Edited, Write};
+
+/// Seconds since the Unix epoch: the only clock that the pure rooms know, always handed in.
+pub type Seconds = i64;
+
+/// `2026-01-31T12:00:00Z`, as Kubernetes writes times.
+pub fn timestamp(seconds: Seconds) -> String {
+    jiff::Timestamp::from_second(seconds).map_or_else(|_| "invalid".to_owned(), |t| t.to_string())
+}
+
+/// The reverse of [`timestamp`].
+pub fn parse_timestamp(text: &str) -> Option<Seconds> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
+}

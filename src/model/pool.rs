@@ -1,0 +1,94 @@
+//! A pool: where addresses come from and what goes with them.
+
+use crate::addr::{Family, Span, SpanSet};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The scope in which an address is unique; the default network has the empty name.
+pub type Network = Arc<str>;
+
+/// Ranges with the prefix, gateway and name servers that belong to them. All of one family.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// Its name, unique among the pools of a pass.
+    pub name: Arc<str>,
+    /// Where it is defined.
+    pub origin: PoolOrigin,
+    /// The uniqueness scope.
+    pub network: Network,
+    /// The family of every range.
+    pub family: Family,
+    /// The ranges in the order in which they are used; they do not overlap.
+    pub ranges: Vec<Span>,
+    /// Prefix length of the subnet, as machines get it.
+    pub prefix: u8,
+    /// Default gateway for machines of this pool.
+    pub gateway: Option<IpAddr>,
+    /// DNS servers, in order; they may be of either family.
+    pub nameservers: Vec<IpAddr>,
+    /// DNS search domains.
+    pub search_domains: Vec<String>,
+    /// Never given out.
+    pub exclude: SpanSet,
+    /// Owner name (or `namespace/name`) to the address kept for it.
+    pub reserved: BTreeMap<String, IpAddr>,
+    /// How long a freed address rests, in seconds.
+    pub reuse_after: i64,
+    /// Interface names by device.
+    pub interfaces: Vec<String>,
+    /// Who may use it.
+    pub matches: Match,
+}
+
+/// Where a pool is defined.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PoolOrigin {
+    /// In `ipam-config.yaml`.
+    Config,
+    /// On the command line.
+    Flag,
+    /// In a pool object of that system.
+    Object(&'static str),
+}
+
+impl PoolOrigin {
+    /// The word for the `system` column of `status`.
+    pub fn system(&self) -> &'static str {
+        match self {
+            Self::Config | Self::Flag => "config",
+            Self::Object(system) => system,
+        }
+    }
+}
+
+/// Which claims a pool serves; empty lists and maps match all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Match {
+    /// System names.
+    pub systems: Vec<String>,
+    /// Namespaces of the owner.
+    pub namespaces: Vec<String>,
+    /// Network names of the device (`networkName`, port group, …).
+    pub networks: Vec<String>,
+    /// Labels that the owner must carry.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Pool {
+    /// Does one of the ranges hold this address?
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.ranges.iter().any(|r| r.contains(address))
+    }
+
+    /// The address kept for an owner of this name.
+    pub fn reserved_for(&self, namespace: &str, name: &str) -> Option<IpAddr> {
+        let full = format!("{namespace}/{name}");
+        self.reserved.get(&full).or_else(|| self.reserved.get(name)).copied()
+    }
+
+    /// The interface name of a device by its position; `None` past the end of the list.
+    pub fn interface(&self, device: usize) -> Option<&str> {
+        self.interfaces.get(device).map(String::as_str)
+    }
+}

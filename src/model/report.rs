@@ -1,0 +1,226 @@
+//! What the commands say: the JSON of `-o json`, field by field.
+
+use serde::{Serialize, Serializer};
+
+/// The `apiVersion` of every report.
+pub const API_VERSION: &str = "mipam.io/v1";
+
+/// An address (or block) and its owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Allocated {
+    /// `openshift`, `hold`, …
+    pub system: String,
+    /// Kind of the owner.
+    pub kind: String,
+    /// Namespace of the owner.
+    pub namespace: String,
+    /// Name of the owner.
+    pub name: String,
+    /// Which device of it.
+    pub device: String,
+    /// From which pool.
+    pub pool: String,
+    /// `ip/prefix`, or the CIDR block of a node.
+    pub address: String,
+    /// The network it is unique in, where that is not the default one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub network: String,
+}
+
+/// Why a claim waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Reason {
+    /// All its pools are full.
+    PoolExhausted,
+    /// No pool's `match` fits.
+    NoMatchingPool,
+    /// The machine has no network device to give an address to.
+    NoDevices,
+    /// The address it asks for or that is reserved for it is taken or cannot be given.
+    AddressUnavailable,
+    /// It will be served by the next `reconcile`.
+    Unreconciled,
+    /// It is paused.
+    Paused,
+    /// The address could not be recorded or written this time.
+    WriteFailed,
+}
+
+/// A claim that waits, and why.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct PendingLine {
+    /// System.
+    pub system: String,
+    /// Kind of the owner.
+    pub kind: String,
+    /// Namespace of the owner.
+    pub namespace: String,
+    /// Name of the owner.
+    pub name: String,
+    /// Which device.
+    pub device: String,
+    /// The pool that could not serve it, where there is one.
+    pub pool: String,
+    /// Why, for programs.
+    pub reason: Reason,
+    /// Why, for people.
+    pub message: String,
+}
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// `Duplicate`, `OutOfRange`, `InUse`, `Wiped`, `HookPruned`, `Unreadable`, `WriteFailed`, …
+    pub kind: &'static str,
+    /// `Kind/namespace/name`
+    pub object: String,
+    /// What is wrong and what to do.
+    pub message: String,
+}
+
+/// What `reconcile -o json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReconcileReport {
+    /// `mipam.io/v1`
+    pub api_version: &'static str,
+    /// `ReconcileReport`
+    pub kind: &'static str,
+    /// New assignments of this pass.
+    pub allocated: Vec<Allocated>,
+    /// Owners that already had theirs.
+    pub kept: usize,
+    /// Addresses freed in this pass.
+    pub released: Vec<Allocated>,
+    /// Claims that wait.
+    pub pending: Vec<PendingLine>,
+    /// Things to look at.
+    pub problems: Vec<Problem>,
+    /// Requests that read.
+    pub reads: u64,
+    /// Requests that wrote.
+    pub writes: u64,
+}
+
+/// One pool of `status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolLine {
+    /// Name.
+    pub name: String,
+    /// `config`, or the system whose object it is.
+    pub system: String,
+    /// Usable addresses.
+    #[serde(serialize_with = "count")]
+    pub total: u128,
+    /// Held or seen in use.
+    #[serde(serialize_with = "count")]
+    pub used: u128,
+    /// Can be given out now to anyone.
+    #[serde(serialize_with = "count")]
+    pub free: u128,
+    /// Freed and resting.
+    #[serde(serialize_with = "count")]
+    pub cooling: u128,
+    /// Kept for a name that does not hold it yet.
+    #[serde(serialize_with = "count")]
+    pub reserved: u128,
+    /// Ranges, as text.
+    pub ranges: Vec<String>,
+    /// The uniqueness scope.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub network: String,
+}
+
+impl PoolLine {
+    /// Share of the pool that is not free, in percent, rounded down.
+    pub fn percent(&self) -> u8 {
+        let taken = self.total.saturating_sub(self.free);
+        if self.total == 0 {
+            return 100;
+        }
+        // Divide first where the product would overflow: an IPv6 pool can hold 2^128 addresses.
+        let percent = taken.checked_mul(100).map_or_else(|| taken / (self.total / 100), |t| t / self.total);
+        u8::try_from(percent.min(100)).unwrap_or(100)
+    }
+}
+
+/// What `status -o json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusReport {
+    /// `mipam.io/v1`
+    pub api_version: &'static str,
+    /// `StatusReport`
+    pub kind: &'static str,
+    /// Every pool.
+    pub pools: Vec<PoolLine>,
+    /// Every address the ledger records.
+    pub allocations: Vec<Allocated>,
+    /// Claims that wait.
+    pub pending: Vec<PendingLine>,
+    /// Things to look at.
+    pub problems: Vec<Problem>,
+}
+
+/// What `allocate` and `release` print with `-o json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AllocationReport {
+    /// `mipam.io/v1`
+    pub api_version: &'static str,
+    /// `AllocationReport`
+    pub kind: &'static str,
+    /// Given, or already held: the command is idempotent.
+    pub allocated: Vec<Allocated>,
+    /// Freed.
+    pub released: Vec<Allocated>,
+}
+
+/// What `check-capacity -o json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CapacityReport {
+    /// `mipam.io/v1`
+    pub api_version: &'static str,
+    /// `CapacityReport`
+    pub kind: &'static str,
+    /// Is there room?
+    pub fits: bool,
+    /// Addresses wanted.
+    #[serde(serialize_with = "count")]
+    pub need: u128,
+    /// Addresses free for them, after those who already wait.
+    #[serde(serialize_with = "count")]
+    pub free: u128,
+    /// How many are missing.
+    #[serde(serialize_with = "count")]
+    pub short: u128,
+    /// The pools that were asked.
+    pub pools: Vec<PoolNeed>,
+    /// Why it does not fit, for people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+}
+
+/// One pool of `check-capacity`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PoolNeed {
+    /// The pool as `status` has it, counted after those who already wait.
+    #[serde(flatten)]
+    pub pool: PoolLine,
+    /// Addresses wanted from it.
+    #[serde(serialize_with = "count")]
+    pub need: u128,
+    /// How many it lacks.
+    #[serde(serialize_with = "count")]
+    pub short: u128,
+}
+
+/// JSON readers lose precision past 2^63: such totals are strings.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn count<S: Serializer>(value: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+    match i64::try_from(*value) {
+        Ok(small) => serializer.serialize_i64(small),
+        Err(_) => serializer.collect_str(value),
+    }
+}

@@ -1,0 +1,1 @@
+//! One printer: tables, diffs, progress, maps.

@@ -1,0 +1,1 @@
+//! The decision: who gets which address, what is freed, what waits and why.

@@ -1,0 +1,1 @@
+//! One file per machine API: objects to claims, allocations to writes. Pure.
