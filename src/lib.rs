@@ -19,6 +19,7 @@
 //! | [`cluster`] | where objects live: a Kubernetes API or a directory |
 //! | [`observe`] | reads the world in two waves |
 //! | [`apply`] | records and writes what the plan says, with retries |
+//! | [`pass`] | one pass from observation to report, for all commands |
 //! | [`output`] | the printer: tables, diffs, progress |
 //! | [`yaml`] | strict reading of YAML and JSON, with positions |
 //!
@@ -34,6 +35,7 @@ pub mod ledger;
 pub mod model;
 pub mod observe;
 pub mod output;
+pub mod pass;
 pub mod plan;
 pub mod systems;
 pub mod yaml;

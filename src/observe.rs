@@ -1,1 +1,124 @@
-//! Reads the world: records first, then owners, then a live look at every owner that seems gone.
+//! Reads the world: records first, then owners, then a live look at every owner that seems gone. The order is
+//! what keeps an owner that is made in between from being taken for gone.
+
+use crate::cluster::{Cluster, ClusterError};
+use crate::ledger::{CONFIG_MAP, Ledger, LedgerError, NAMESPACE};
+use crate::model::{Kind, Object, Observed, Owner, Role, Source, Standing};
+use crate::systems;
+use futures_util::StreamExt;
+use futures_util::future::try_join_all;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What was seen in one observation.
+#[derive(Debug)]
+pub struct Observation {
+    /// The objects.
+    pub observed: Observed,
+    /// The ledger, read before them.
+    pub ledger: Ledger,
+    /// Owners in the ledger that do not exist any more: a live look has said so for that very object.
+    pub gone: BTreeSet<Arc<Owner>>,
+    /// Worth a line with `-v`.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing could be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// The cluster said no.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The ledger must not be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Reads everything that a pass needs, whatever part of it is served.
+pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observation, ObserveError> {
+    let mut kinds = systems::kinds();
+    kinds.push(CONFIG_MAP);
+    let served: BTreeSet<Kind> = cluster.served(&kinds).await?.into_iter().collect();
+    let (there, missing): (Vec<Source>, Vec<Source>) =
+        systems::sources().into_iter().partition(|s| served.contains(&s.kind));
+    let notes = missing.iter().map(|s| format!("{} are not served here", s.kind.resource())).collect();
+    let mut seen = Observation {
+        observed: Observed::default(),
+        ledger: Ledger::default(),
+        gone: BTreeSet::new(),
+        notes,
+    };
+
+    let wave = |role: fn(&Role) -> bool| there.iter().filter(move |s| role(&s.role)).copied();
+    let records = try_join_all(wave(|r| *r == Role::Record).map(|s| read(cluster, s)));
+    let (ledger, records) =
+        futures_util::future::try_join(cluster.list_in(CONFIG_MAP, NAMESPACE), records).await?;
+    let owners = try_join_all(wave(|r| *r != Role::Record).map(|s| read(cluster, s))).await?;
+    for (kind, objects, note) in records.into_iter().chain(owners) {
+        seen.observed.insert(kind, objects);
+        seen.notes.extend(note);
+    }
+    seen.ledger = Ledger::read(ledger)?;
+    look_again(cluster, &mut seen, in_flight).await?;
+    Ok(seen)
+}
+
+type Read = (Kind, Vec<Object>, Option<String>);
+
+async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterError> {
+    let Role::Hint(name) = source.role else {
+        return match cluster.list(source.kind).await {
+            // Its definition was removed between the question and the list: nothing is freed by that.
+            Err(ClusterError::NotServed(what)) => {
+                Ok((source.kind, Vec::new(), Some(format!("{what} are not served here"))))
+            }
+            other => other.map(|objects| (source.kind, objects, None)),
+        };
+    };
+    match cluster.get(&source.kind.at("", name)).await {
+        Ok(object) => Ok((source.kind, vec![object], None)),
+        Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) => Ok((source.kind, Vec::new(), None)),
+        Err(error @ ClusterError::Forbidden { .. }) => Ok((source.kind, Vec::new(), Some(error.to_string()))),
+        Err(other) => Err(other),
+    }
+}
+
+/// Asks for every owner in the ledger that no list has shown. A uid never comes back, so an owner found gone
+/// here is gone for good.
+async fn look_again(
+    cluster: &dyn Cluster,
+    seen: &mut Observation,
+    in_flight: usize,
+) -> Result<(), ClusterError> {
+    let mut unseen: BTreeMap<Arc<Owner>, Kind> = BTreeMap::new();
+    for allocation in seen.ledger.allocations().values() {
+        if matches!(allocation.standing, Standing::Cooling { .. }) {
+            continue;
+        }
+        for owner in allocation.holders.iter().map(|h| &h.owner).filter(|o| !o.is_hold()) {
+            let Some(kind) = systems::kind_of(&owner.group, &owner.kind) else { continue };
+            let listed = seen.observed.find(&owner.reference(kind)).is_some_and(|o| owner.is(o));
+            if !listed && seen.observed.serves(kind) {
+                unseen.insert(owner.clone(), kind);
+            }
+        }
+    }
+    let mut looks = futures_util::stream::iter(unseen)
+        .map(|(owner, kind)| async move {
+            let found = cluster.get(&owner.reference(kind)).await;
+            (owner, found)
+        })
+        .buffer_unordered(in_flight.max(1));
+    while let Some((owner, found)) = looks.next().await {
+        match found {
+            Ok(object) if owner.is(&object) => {}
+            Ok(_) | Err(ClusterError::NotFound(_)) => {
+                seen.gone.insert(owner);
+            }
+            // Not an answer about that very object: nothing is freed by it.
+            Err(ClusterError::NotServed(what)) => seen.notes.push(format!("{what} are not served here")),
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(())
+}

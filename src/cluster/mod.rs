@@ -2,11 +2,14 @@
 
 pub mod dir;
 pub mod kube;
+mod patient;
 
 use crate::model::{Kind, Object, ObjectRef};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use patient::{Patient, jitter};
 
 /// What every call on a cluster returns.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClusterError>> + 'a>>;
@@ -17,13 +20,8 @@ pub trait Cluster {
     fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>>;
     /// All objects of a kind in all namespaces, as they are now.
     fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>>;
-    /// Only the objects of a kind in one namespace that carry a label.
-    fn list_labelled<'a>(
-        &'a self,
-        kind: Kind,
-        namespace: &'a str,
-        label: (&'a str, &'a str),
-    ) -> Answer<'a, Vec<Object>>;
+    /// The objects of a kind in one namespace, as they are now.
+    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>>;
     /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object>;
     /// Makes an object; its name is the guard.
@@ -113,4 +111,10 @@ pub enum ClusterError {
 
 fn scope(namespace: &str) -> String {
     if namespace.is_empty() { " in all namespaces".to_owned() } else { format!(" in namespace {namespace}") }
+}
+
+/// A random number from the operating system, by way of the standard library's hash keys.
+pub fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
 }

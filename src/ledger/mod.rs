@@ -1,1 +1,229 @@
-//! How allocations are kept in ConfigMaps, and what a compare-and-swap changes.
+//! How allocations are kept in ConfigMaps, and what a compare-and-swap changes. Pure: [`crate::apply`] reads
+//! and writes the objects.
+//!
+//! An address is a key in the object of its aligned range of 256 addresses. The object's name says nothing of
+//! pools, networks or systems, so two allocations of one address always meet in one object, whoever makes
+//! them.
+
+mod entry;
+mod head;
+
+pub use head::{Applied, FORMAT, HEAD, Head};
+
+use crate::model::{Allocation, Kind, Object, Slot};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Where the ledger lives; fixed, so that every run meets in the same place.
+pub const NAMESPACE: &str = "mipam-system";
+
+/// What marks the ledger's objects.
+pub const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", "mipam");
+
+/// The kind that the ledger is made of.
+pub const CONFIG_MAP: Kind =
+    Kind { group: "", versions: &["v1"], kind: "ConfigMap", plural: "configmaps", namespaced: true };
+
+/// Made where it is missing.
+pub const NAMESPACE_KIND: Kind =
+    Kind { group: "", versions: &["v1"], kind: "Namespace", plural: "namespaces", namespaced: false };
+
+const EPOCH: &str = "mipam.io/epoch";
+
+/// All allocations, as the cluster's objects have them.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// Format, epoch and the pools last applied; `None` before the first allocation.
+    pub head: Option<Head>,
+    objects: BTreeMap<String, Object>,
+    allocations: BTreeMap<Slot, Allocation>,
+    unreadable: Vec<Unreadable>,
+}
+
+/// An entry that cannot be read. It stays as it is, and its address is not given out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The ledger object.
+    pub object: String,
+    /// The key in it.
+    pub key: String,
+    /// The address, where at least the key can be read.
+    pub address: Option<IpAddr>,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Why a ledger must not be used at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LedgerError {
+    /// A newer mipam has written it.
+    #[error(
+        "the ledger in namespace {NAMESPACE} has format {0}, and this mipam knows {FORMAT}: use the newer mipam"
+    )]
+    Newer(String),
+    /// The head is gone, the entries are not.
+    #[error(
+        "ConfigMap {NAMESPACE}/{HEAD} is missing beside {0} ledger objects: restore it from a backup (its `epoch` is the annotation {EPOCH} of the others); nothing is given out until then"
+    )]
+    NoHead(usize),
+    /// Objects of two ledgers are mixed.
+    #[error(
+        "ConfigMap {NAMESPACE}/{object} belongs to another ledger (epoch {theirs}, the head has {ours}): a backup was restored in part; restore the rest or remove what does not belong"
+    )]
+    Foreign {
+        /// The object.
+        object: String,
+        /// Its epoch.
+        theirs: String,
+        /// The head's epoch.
+        ours: String,
+    },
+    /// The head cannot be read.
+    #[error("ConfigMap {NAMESPACE}/{HEAD} cannot be read: {0}; restore it from a backup")]
+    BadHead(String),
+}
+
+/// One change to an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Record it, or record it anew.
+    Put(Allocation),
+    /// Take it out.
+    Remove,
+}
+
+impl Ledger {
+    /// Reads the ledger's objects; the other ConfigMaps of the namespace are not ours.
+    pub fn read(objects: Vec<Object>) -> Result<Self, LedgerError> {
+        let mut ledger = Self::default();
+        let belongs = |o: &Object| {
+            o.name() == HEAD || o.name().starts_with("mipam-v4-") || o.name().starts_with("mipam-v6-")
+        };
+        let (heads, rest): (Vec<_>, Vec<_>) =
+            objects.into_iter().filter(|o| belongs(o)).partition(|o| o.name() == HEAD);
+        ledger.head = heads.first().map(Head::read).transpose()?;
+        let Some(head) = &ledger.head else {
+            return if rest.is_empty() { Ok(ledger) } else { Err(LedgerError::NoHead(rest.len())) };
+        };
+        let ours = head.epoch.clone();
+        for object in rest {
+            let theirs = object.annotation(EPOCH).unwrap_or_default();
+            if theirs != ours {
+                let theirs = theirs.to_owned();
+                return Err(LedgerError::Foreign { object: object.name().to_owned(), theirs, ours });
+            }
+            ledger.load(object);
+        }
+        Ok(ledger)
+    }
+
+    fn load(&mut self, object: Object) {
+        let name = object.name().to_owned();
+        if let Some(before) = self.objects.remove(&name) {
+            for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key)
+            {
+                if let Some(slot) = entry::slot_of_key(key) {
+                    self.allocations.remove(&slot);
+                }
+            }
+            self.unreadable.retain(|u| u.object != name);
+        }
+        for (key, value) in object.at("/data").and_then(Value::as_object).into_iter().flatten() {
+            match entry::decode(key, value) {
+                Ok(allocation) => {
+                    self.allocations.insert(allocation.slot.clone(), allocation);
+                }
+                Err(message) => self.unreadable.push(Unreadable {
+                    object: name.clone(),
+                    key: key.clone(),
+                    address: entry::address_of_key(key),
+                    message,
+                }),
+            }
+        }
+        self.objects.insert(name, object);
+    }
+
+    /// Every entry, by address.
+    pub fn allocations(&self) -> &BTreeMap<Slot, Allocation> {
+        &self.allocations
+    }
+
+    /// Entries that cannot be read.
+    pub fn unreadable(&self) -> &[Unreadable] {
+        &self.unreadable
+    }
+
+    /// The ledger object as it was read, if there is one.
+    pub fn object(&self, name: &str) -> Option<&Object> {
+        self.objects.get(name)
+    }
+
+    /// The object with these changes, ready to be created or compared-and-swapped; keys that are not changed
+    /// stay as they are.
+    pub fn changed(&self, name: &str, epoch: &str, changes: &[(Slot, Change)]) -> Object {
+        let mut object = self.objects.get(name).cloned().unwrap_or_else(|| blank(name, epoch));
+        let data = object.ensure_object(&["data"]);
+        for (slot, change) in changes {
+            match change {
+                Change::Put(allocation) => {
+                    data.insert(entry::key(slot), Value::String(entry::encode(allocation)));
+                }
+                Change::Remove => {
+                    data.shift_remove(&entry::key(slot));
+                }
+            }
+        }
+        data.sort_keys();
+        object
+    }
+
+    /// Takes note of an object that has just been written.
+    pub fn wrote(&mut self, object: Object) {
+        if object.name() == HEAD {
+            self.head = Head::read(&object).ok();
+        } else {
+            self.load(object);
+        }
+    }
+}
+
+/// Changes by ledger object, in the order in which they are written.
+pub fn by_page(changes: &BTreeMap<Slot, Change>) -> BTreeMap<IpAddr, Vec<(Slot, Change)>> {
+    let mut grouped: BTreeMap<IpAddr, Vec<_>> = BTreeMap::new();
+    for (slot, change) in changes {
+        grouped.entry(page(slot.address)).or_default().push((slot.clone(), change.clone()));
+    }
+    grouped
+}
+
+/// The first address of the aligned range of 256 that shares a ledger object with this one.
+pub fn page(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => IpAddr::V4((v4.to_bits() & !0xff).into()),
+        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !0xff).into()),
+    }
+}
+
+/// The name of the ledger object of an address.
+pub fn object_name(address: IpAddr) -> String {
+    match page(address) {
+        IpAddr::V4(v4) => format!("mipam-v4-{}", v4.octets().map(|o| o.to_string()).join("-")),
+        IpAddr::V6(v6) => format!("mipam-v6-{}", entry::dashed(v6.segments())),
+    }
+}
+
+fn blank(name: &str, epoch: &str) -> Object {
+    Object(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": name,
+            "namespace": NAMESPACE,
+            "labels": { (LABEL.0): LABEL.1 },
+            "annotations": { (EPOCH): epoch },
+        },
+        "data": {},
+    }))
+}

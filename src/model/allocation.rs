@@ -46,6 +46,9 @@ pub enum Standing {
         /// The entry that decides.
         home: Slot,
     },
+    /// The owner turned out to carry another address before this one was ever written to it. It is freed once
+    /// the owner no longer waits: until then a late writer could still put it on the owner.
+    Surplus,
     /// Freed, and resting until then.
     Cooling {
         /// When it may be given out again.

@@ -22,6 +22,8 @@ pub struct Claim {
 pub enum Gate {
     /// It has never been served: new addresses may be given to it, and nothing it runs uses them yet.
     Closed,
+    /// A person asked for it by name: it need not wait.
+    Asked,
     /// It was served before and lost its address: only what the ledger has for it is written back.
     Open,
 }
@@ -106,6 +108,15 @@ impl Given {
     }
 }
 
+/// A write that needs no address, for an owner.
+#[derive(Clone, Debug)]
+pub struct Chore {
+    /// Whose it is.
+    pub owner: Arc<Owner>,
+    /// What is written.
+    pub write: Write,
+}
+
 /// All that one system has to say about the observed objects.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
@@ -114,7 +125,7 @@ pub struct Survey {
     /// What is in use.
     pub holdings: Vec<Holding>,
     /// Writes that need no address.
-    pub chores: Vec<Write>,
+    pub chores: Vec<Chore>,
     /// What waits without being a claim yet.
     pub pending: Vec<PendingLine>,
     /// What a person should look at.

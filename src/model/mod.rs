@@ -4,20 +4,22 @@ mod allocation;
 mod claim;
 mod kind;
 mod object;
+mod observed;
 mod owner;
 mod pool;
 mod report;
 mod write;
 
 pub use allocation::{Allocation, Slot, Standing};
-pub use claim::{Claim, Gate, Given, Holding, PoolChoice, Subject, Survey, Wish};
+pub use claim::{Chore, Claim, Gate, Given, Holding, PoolChoice, Subject, Survey, Wish};
 pub use kind::{Kind, ObjectRef, Role, Source};
 pub use object::Object;
+pub use observed::Observed;
 pub use owner::{Holder, Owner};
-pub use pool::{Match, Network, Pool, PoolOrigin};
+pub use pool::{DEFAULT_INTERFACES, Match, Network, Pool, PoolOrigin};
 pub use report::{
-    Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, Problem, Reason, ReconcileReport,
-    StatusReport,
+    API_VERSION, Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, PoolNeed, Problem,
+    Reason, ReconcileReport, StatusReport,
 };
 pub use write::{Action, Edit, Edited, Write};
 

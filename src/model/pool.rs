@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// The scope in which an address is unique; the default network has the empty name.
 pub type Network = Arc<str>;
 
+/// Interface names by device, unless a pool says otherwise: what vSphere's first four network cards get.
+pub const DEFAULT_INTERFACES: [&str; 4] = ["ens192", "ens224", "ens256", "ens161"];
+
 /// Ranges with the prefix, gateway and name servers that belong to them. All of one family.
 #[derive(Clone, Debug)]
 pub struct Pool {

@@ -1,5 +1,6 @@
 //! What the commands say: the JSON of `-o json`, field by field.
 
+use super::Owner;
 use serde::{Serialize, Serializer};
 
 /// The `apiVersion` of every report.
@@ -36,6 +37,8 @@ pub enum Reason {
     NoMatchingPool,
     /// The machine has no network device to give an address to.
     NoDevices,
+    /// A device has no interface name in its pool.
+    NoInterfaceName,
     /// The address it asks for or that is reserved for it is taken or cannot be given.
     AddressUnavailable,
     /// It will be served by the next `reconcile`.
@@ -65,6 +68,22 @@ pub struct PendingLine {
     pub reason: Reason,
     /// Why, for people.
     pub message: String,
+}
+
+impl PendingLine {
+    /// The line for an owner.
+    pub fn of(owner: &Owner, device: &str, pool: &str, reason: Reason, message: String) -> Self {
+        Self {
+            system: owner.system.to_string(),
+            kind: owner.kind.to_string(),
+            namespace: owner.namespace.to_string(),
+            name: owner.name.to_string(),
+            device: device.to_owned(),
+            pool: pool.to_owned(),
+            reason,
+            message,
+        }
+    }
 }
 
 /// Something that a person should look at.

@@ -1,1 +1,137 @@
-//! The decision: who gets which address, what is freed, what waits and why.
+//! The decision: who gets which address, what is freed, what waits and why. Synchronous and deterministic:
+//! the same world gives the same decision, byte for byte.
+
+mod board;
+mod capacity;
+mod choose;
+mod findings;
+mod records;
+
+pub use capacity::{Cell, cells, usage};
+
+use crate::ledger::{Change, Ledger};
+use crate::model::{
+    Allocation, Claim, Gate, Given, Holding, Owner, PendingLine, Pool, Problem, Reason, Seconds, Slot,
+};
+use board::Board;
+use choose::Chooser;
+use records::Records;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// All that a decision depends on.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// Pools in order.
+    pub pools: &'a [Pool],
+    /// What is recorded.
+    pub ledger: &'a Ledger,
+    /// Owners in the ledger that a live look has shown to be gone.
+    pub gone: &'a BTreeSet<Arc<Owner>>,
+    /// Who wants addresses.
+    pub claims: &'a [Claim],
+    /// What is in use.
+    pub holdings: &'a [Holding],
+    /// Who is served; everybody is observed.
+    pub scope: &'a Scope,
+    /// The time.
+    pub now: Seconds,
+}
+
+/// Who is served: what `-n` and `--systems` leave.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Only owners in this namespace.
+    pub namespace: Option<String>,
+    /// Only these systems.
+    pub systems: Option<Vec<String>>,
+    /// Only this owner.
+    pub only: Option<Arc<Owner>>,
+}
+
+impl Scope {
+    /// Is this owner served?
+    pub fn serves(&self, owner: &Owner) -> bool {
+        self.only.as_ref().is_none_or(|o| o.same(owner))
+            && self.namespace.as_deref().is_none_or(|n| n == &*owner.namespace)
+            && self.serves_system(&owner.system)
+    }
+
+    /// Is this system served?
+    pub fn serves_system(&self, system: &str) -> bool {
+        self.systems.as_ref().is_none_or(|list| list.iter().any(|s| s == system))
+    }
+}
+
+/// What is to be done, with no choices left.
+#[derive(Clone, Debug, Default)]
+pub struct Decision {
+    /// Owners whose addresses are decided and shall be written to them.
+    pub served: Vec<Served>,
+    /// Claims that wait.
+    pub pending: Vec<PendingLine>,
+    /// Things for a person to look at.
+    pub problems: Vec<Problem>,
+    /// Entries that are freed.
+    pub released: Vec<Allocation>,
+    /// Changes to the ledger, by address.
+    pub changes: BTreeMap<Slot, Change>,
+    /// Home entries to be made binding once all of [`Decision::changes`] are recorded.
+    pub binds: BTreeMap<Slot, Allocation>,
+}
+
+/// The addresses of one claim.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Its place in [`World::claims`].
+    pub claim: usize,
+    /// What it gets.
+    pub given: Vec<Given>,
+    /// Where the ledger has it.
+    pub slots: Vec<Slot>,
+}
+
+/// Decides. Existing allocations and everything seen in use are occupied before anything is given out.
+pub fn decide(world: World<'_>) -> Decision {
+    let mut decision = Decision::default();
+    let mut board = Board::new(world.pools);
+    let records = Records::read(world, &mut board, &mut decision);
+    let in_use = findings::occupy(world, &records, &mut board, &mut decision);
+    let mut chooser = Chooser::new(world, board, records, in_use);
+
+    let mut order: Vec<usize> = (0..world.claims.len()).collect();
+    order.sort_by(|a, b| rank(&world.claims[*a]).cmp(&rank(&world.claims[*b])));
+    chooser.promise(&order);
+    for at in order {
+        let claim = &world.claims[at];
+        if !world.scope.serves(&claim.owner) {
+            continue;
+        }
+        match chooser.choose(claim, &mut decision) {
+            Ok(Some((given, slots))) => decision.served.push(Served { claim: at, given, slots }),
+            Ok(None) => {}
+            Err(why) => decision.pending.push(PendingLine::of(
+                &claim.owner,
+                &why.device,
+                &why.pool,
+                why.reason,
+                why.message,
+            )),
+        }
+    }
+    decision
+}
+
+/// What a person asks for by name comes first, then by name.
+fn rank(claim: &Claim) -> (bool, &Owner) {
+    (claim.gate != Gate::Asked, &claim.owner)
+}
+
+/// Why a claim cannot be met.
+#[derive(Debug)]
+struct Unmet {
+    device: String,
+    pool: String,
+    reason: Reason,
+    message: String,
+}

@@ -1,1 +1,66 @@
-//! One file per machine API: objects to claims, allocations to writes. Pure.
+//! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
+//! knows the time. A new system is a new file and a line in [`ALL`].
+
+pub mod nmstate;
+pub mod openshift;
+mod seen;
+
+use crate::config::Config;
+use crate::model::{Claim, Given, Kind, Object, Observed, Pool, Source, Survey, Write};
+use std::sync::Arc;
+
+/// One machine API.
+pub trait System: Sync {
+    /// Its name, as `--systems` and the reports have it.
+    fn name(&self) -> &'static str;
+
+    /// What it reads.
+    fn sources(&self) -> &'static [Source];
+
+    /// What the objects say: who wants addresses, which are in use, what else is to be done.
+    fn survey(&self, observed: &Observed, config: &Config) -> Survey;
+
+    /// The write that gives an owner its addresses.
+    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+
+    /// The objects that would appear if `parent` (a MachineSet, say) were scaled to that many replicas;
+    /// `None` where this system does not know such a parent.
+    fn scaled(
+        &self,
+        _observed: &Observed,
+        _parent: (Kind, &Object),
+        _replicas: usize,
+    ) -> Option<Vec<(Kind, Object)>> {
+        None
+    }
+
+    /// The kinds whose replicas [`System::scaled`] understands.
+    fn parents(&self) -> &'static [Kind] {
+        &[]
+    }
+}
+
+/// Every system, in the order in which they are served.
+pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &seen::Seen];
+
+/// All that is read, each kind once.
+pub fn sources() -> Vec<Source> {
+    let mut sources: Vec<Source> = ALL.iter().flat_map(|s| s.sources()).copied().collect();
+    sources.sort();
+    sources.dedup();
+    sources
+}
+
+/// Every kind that an observation or a command may name.
+pub fn kinds() -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = sources().iter().map(|s| s.kind).collect();
+    kinds.extend(ALL.iter().flat_map(|s| s.parents()));
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+/// The kind of an owner in the ledger, if this mipam knows it.
+pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
+    kinds().into_iter().find(|k| k.group == group && k.kind == kind)
+}

@@ -1,0 +1,100 @@
+//! The head of the ledger: its format, its epoch, and the ranges that each pool last had.
+
+use super::{LABEL, LedgerError, NAMESPACE};
+use crate::model::{Object, Pool, PoolOrigin};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// The name of the head object.
+pub const HEAD: &str = "mipam-ledger";
+
+/// The format that this mipam reads and writes.
+pub const FORMAT: u32 = 1;
+
+/// The head as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// A random word that every object of this ledger repeats.
+    pub epoch: String,
+    /// Network and ranges of each pool, as last applied.
+    pub pools: BTreeMap<String, Applied>,
+    object: Object,
+}
+
+/// A pool as it was last applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Its network, empty for the default one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub network: String,
+    /// Its ranges, in order.
+    pub ranges: Vec<String>,
+}
+
+impl Head {
+    /// Reads the head object.
+    pub(super) fn read(object: &Object) -> Result<Self, LedgerError> {
+        let bad = |why: &str| LedgerError::BadHead(why.to_owned());
+        let format = object.text("/data/format").ok_or_else(|| bad("it has no `format`"))?;
+        match format.parse::<u32>() {
+            Ok(known) if known == FORMAT => {}
+            Ok(newer) if newer > FORMAT => return Err(LedgerError::Newer(format.to_owned())),
+            _ => return Err(bad(&format!("its `format` is {format:?}"))),
+        }
+        let epoch = object.text("/data/epoch").filter(|e| !e.is_empty());
+        let epoch = epoch.ok_or_else(|| bad("it has no `epoch`"))?.to_owned();
+        let pools = object.text("/data/pools").unwrap_or("{}");
+        let pools = serde_json::from_str(pools).map_err(|e| bad(&format!("its `pools`: {e}")))?;
+        Ok(Self { epoch, pools, object: object.clone() })
+    }
+
+    /// The object as it was read.
+    pub fn object(&self) -> &Object {
+        &self.object
+    }
+
+    /// A new head object.
+    pub fn first(epoch: &str, pools: &[Pool]) -> Object {
+        Object(json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": HEAD,
+                "namespace": NAMESPACE,
+                "labels": { (LABEL.0): LABEL.1 },
+            },
+            "data": {
+                "format": FORMAT.to_string(),
+                "epoch": epoch,
+                "pools": text(&applied(pools)),
+            },
+        }))
+    }
+
+    /// The head object with these pools applied; `None` where it says so already. Pools that this run does
+    /// not know stay: another run with another configuration may use them.
+    pub fn updated(&self, pools: &[Pool]) -> Option<Object> {
+        let mut merged = self.pools.clone();
+        merged.extend(applied(pools));
+        if merged == self.pools {
+            return None;
+        }
+        let mut object = self.object.clone();
+        object.ensure_object(&["data"]).insert("pools".to_owned(), text(&merged).into());
+        Some(object)
+    }
+}
+
+fn applied(pools: &[Pool]) -> BTreeMap<String, Applied> {
+    let ours = pools.iter().filter(|p| !matches!(p.origin, PoolOrigin::Object(_)));
+    ours.map(|p| {
+        let ranges = p.ranges.iter().map(ToString::to_string).collect();
+        (p.name.to_string(), Applied { network: p.network.to_string(), ranges })
+    })
+    .collect()
+}
+
+fn text(pools: &BTreeMap<String, Applied>) -> String {
+    serde_json::to_string(pools).unwrap_or_else(|_| "{}".to_owned())
+}

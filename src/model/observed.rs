@@ -1,0 +1,42 @@
+//! What was seen of the cluster, as the pure rooms get it.
+
+use super::{Kind, Object, ObjectRef};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The objects of one observation.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    objects: BTreeMap<Kind, Vec<Object>>,
+    served: BTreeSet<Kind>,
+}
+
+impl Observed {
+    /// Adds all objects of a kind that is served.
+    pub fn insert(&mut self, kind: Kind, objects: Vec<Object>) {
+        self.served.insert(kind);
+        let all = self.objects.entry(kind).or_default();
+        all.extend(objects);
+        all.sort_by(|a, b| place(a).cmp(&place(b)));
+    }
+
+    /// All objects of a kind, by namespace and name.
+    pub fn all(&self, kind: Kind) -> &[Object] {
+        self.objects.get(&kind).map_or(&[], Vec::as_slice)
+    }
+
+    /// The object of that name.
+    pub fn find(&self, target: &ObjectRef) -> Option<&Object> {
+        let all = self.all(target.kind);
+        let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name))).ok()?;
+        all.get(at)
+    }
+
+    /// Was the kind there to be read?
+    pub fn serves(&self, kind: Kind) -> bool {
+        self.served.contains(&kind)
+    }
+}
+
+fn place(object: &Object) -> (&str, &str) {
+    (object.namespace(), object.name())
+}

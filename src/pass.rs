@@ -1,0 +1,318 @@
+//! One pass: observe, survey, decide, record, write, report. Every command is a pass or the first half of one.
+
+use crate::apply::{self, Changed, Recorded, Written};
+use crate::cluster::{Cluster, ClusterError, Patient, jitter};
+use crate::config::Config;
+use crate::ledger;
+use crate::model::{
+    API_VERSION, Allocated, Allocation, Claim, Object, PendingLine, Pool, Problem, Reason, ReconcileReport,
+    Seconds, Survey, Write,
+};
+use crate::observe::{self, Observation, ObserveError};
+use crate::plan::{self, Decision, Scope, Served, World};
+use crate::systems;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a pass begins again because another one was faster.
+const ROUNDS: u32 = 12;
+
+/// The settings of a pass.
+pub struct Pass<'a> {
+    /// Where the objects live.
+    pub cluster: &'a dyn Cluster,
+    /// What a person configured.
+    pub config: &'a Config,
+    /// Who is served.
+    pub scope: Scope,
+    /// The time.
+    pub now: Seconds,
+    /// Requests at once.
+    pub in_flight: usize,
+    /// Decide, and write nothing.
+    pub dry_run: bool,
+    /// Told about every step, for a progress bar.
+    pub progress: &'a dyn Progress,
+}
+
+/// Is told how a pass goes on.
+pub trait Progress {
+    /// A new stage with so many steps, zero where that is not known.
+    fn stage(&self, what: &str, steps: usize);
+    /// One step is done.
+    fn step(&self);
+}
+
+/// What was seen, and what the systems make of it.
+pub struct Sight {
+    /// What was seen.
+    pub seen: Observation,
+    /// What the systems make of it.
+    pub survey: Survey,
+    /// Every pool, in order.
+    pub pools: Arc<[Pool]>,
+}
+
+impl Sight {
+    /// The world as the planner gets it.
+    pub fn world<'a>(&'a self, scope: &'a Scope, now: Seconds) -> World<'a> {
+        World {
+            pools: &self.pools,
+            ledger: &self.seen.ledger,
+            gone: &self.seen.gone,
+            claims: &self.survey.claims,
+            holdings: &self.survey.holdings,
+            scope,
+            now,
+        }
+    }
+}
+
+/// How a pass ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is reported.
+    pub report: ReconcileReport,
+    /// Every object that was (or would be) changed.
+    pub changed: Vec<Changed>,
+    /// Writes that failed: the pass is not complete.
+    pub failures: Vec<String>,
+    /// For `-v`.
+    pub notes: Vec<String>,
+}
+
+/// Changes what the systems found before it is decided on, e.g. by one more claim.
+pub type Adjust<'a> = &'a dyn Fn(&mut Sight);
+
+impl Pass<'_> {
+    /// Observes and surveys.
+    pub async fn look(&self) -> Result<Sight, ObserveError> {
+        self.progress.stage("reading the cluster", 0);
+        let seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
+        let survey = survey(&seen, self.config);
+        Ok(Sight { seen, survey, pools: self.config.pools.clone().into() })
+    }
+
+    /// The whole pass.
+    pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
+        let cluster = Patient(self.cluster);
+        let mut changed = Vec::new();
+        let mut pause = Duration::from_millis(20);
+        for _ in 0..ROUNDS {
+            let mut sight = self.look().await?;
+            adjust(&mut sight);
+            let decision = plan::decide(sight.world(&self.scope, self.now));
+            if self.dry_run {
+                return Ok(self.finish(&sight, &decision, None, self.previews(&sight, &decision), changed));
+            }
+            let pools = sight.pools.clone();
+            self.progress.stage("recording addresses", 0);
+            match apply::record(&cluster, &mut sight.seen.ledger, &pools, &decision, &mut changed).await? {
+                Recorded::Conflict => {
+                    tokio::time::sleep(pause + jitter(pause)).await;
+                    pause = (pause * 2).min(Duration::from_secs(2));
+                }
+                recorded @ Recorded::Done { .. } => {
+                    cluster.settle().await?;
+                    let writes = self.writes(&sight, &decision, Some(&recorded));
+                    self.progress.stage("writing", writes.len());
+                    let plain: Vec<Write> = writes.iter().map(|(_, w)| w.clone()).collect();
+                    let step = || self.progress.step();
+                    let written =
+                        apply::write(&cluster, &sight.seen.observed, &plain, self.in_flight, &step).await;
+                    cluster.settle().await?;
+                    let answers = writes
+                        .into_iter()
+                        .zip(written)
+                        .map(|((served, write), w)| (served, write, w))
+                        .collect();
+                    return Ok(self.finish(&sight, &decision, Some(&recorded), answers, changed));
+                }
+            }
+        }
+        Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
+    }
+
+    /// The writes of a decision: to owners whose addresses are recorded, and chores.
+    fn writes<'d>(
+        &self,
+        sight: &Sight,
+        decision: &'d Decision,
+        recorded: Option<&Recorded>,
+    ) -> Vec<(Option<&'d Served>, Write)> {
+        let ready = |s: &&Served| s.slots.iter().all(|slot| recorded.is_none_or(|r| r.holds(slot)));
+        let served = decision.served.iter().filter(ready).filter_map(|served| {
+            let claim = &sight.survey.claims[served.claim];
+            let system = systems::ALL.iter().find(|s| s.name() == claim.owner.system)?;
+            Some((Some(served), system.write(claim, &served.given, &sight.pools, self.config)?))
+        });
+        let chores = sight.survey.chores.iter().filter(|c| self.scope.serves(&c.owner));
+        served.chain(chores.map(|c| (None, c.write.clone()))).collect()
+    }
+
+    fn previews<'d>(
+        &self,
+        sight: &Sight,
+        decision: &'d Decision,
+    ) -> Vec<(Option<&'d Served>, Write, Written)> {
+        let writes = self.writes(sight, decision, None).into_iter();
+        writes
+            .map(|(served, write)| {
+                let written = apply::preview(&sight.seen.observed, &write);
+                (served, write, written)
+            })
+            .collect()
+    }
+
+    fn finish(
+        &self,
+        sight: &Sight,
+        decision: &Decision,
+        recorded: Option<&Recorded>,
+        answers: Vec<(Option<&Served>, Write, Written)>,
+        mut changed: Vec<Changed>,
+    ) -> Outcome {
+        let mut report = ReconcileReport {
+            api_version: API_VERSION,
+            kind: "ReconcileReport",
+            allocated: Vec::new(),
+            kept: sight.survey.settled,
+            released: decision.released.iter().flat_map(|a| lines(a, &sight.pools)).collect(),
+            pending: sight.survey.pending.iter().filter(|p| self.in_scope(p)).cloned().collect(),
+            problems: sight.survey.problems.clone(),
+            reads: 0,
+            writes: 0,
+        };
+        report.pending.extend(decision.pending.iter().cloned());
+        report.problems.extend(decision.problems.iter().cloned());
+        let mut failures = Vec::new();
+        if self.dry_run {
+            changed.extend(ledger_preview(sight, decision));
+        }
+        for (served, write, written) in answers {
+            let claim = served.map(|s| &sight.survey.claims[s.claim]);
+            match written {
+                Written::Done(change) => {
+                    changed.push(change);
+                    if let (Some(served), Some(claim)) = (served, claim) {
+                        report.allocated.extend(given(served, claim, &sight.pools));
+                        report.kept += usize::from(served.given.is_empty());
+                    }
+                }
+                Written::Already => report.kept += usize::from(served.is_some()),
+                Written::Moot => {}
+                Written::Failed(error) => {
+                    if let Some(claim) = claim {
+                        let why = format!("its addresses are recorded, but it could not be written: {error}");
+                        report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::WriteFailed, why));
+                    }
+                    failures.push(format!("{}: {error}", write.target));
+                }
+            }
+        }
+        if let Some(Recorded::Done { failed }) = recorded {
+            for (page, error) in failed {
+                let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
+                report.problems.push(Problem {
+                    kind: "WriteFailed",
+                    object: object.clone(),
+                    message: error.to_string(),
+                });
+                failures.push(format!("{object}: {error}"));
+            }
+        }
+        report.allocated.sort();
+        report.pending.sort();
+        report.problems.sort();
+        report.problems.dedup();
+        (report.reads, report.writes) = self.cluster.traffic().counts();
+        let notes = sight.survey.notes.iter().chain(&sight.seen.notes).cloned().collect();
+        Outcome { report, changed, failures, notes }
+    }
+
+    fn in_scope(&self, line: &PendingLine) -> bool {
+        self.scope.only.is_none()
+            && self.scope.namespace.as_ref().is_none_or(|n| *n == line.namespace)
+            && self.scope.serves_system(&line.system)
+    }
+}
+
+/// What all systems make of an observation. All of them, always: what is not served is still in use.
+pub fn survey(seen: &Observation, config: &Config) -> Survey {
+    let mut all = Survey::default();
+    for system in systems::ALL {
+        let one = system.survey(&seen.observed, config);
+        all.claims.extend(one.claims);
+        all.holdings.extend(one.holdings);
+        all.chores.extend(one.chores);
+        all.pending.extend(one.pending);
+        all.problems.extend(one.problems);
+        all.settled += one.settled;
+        all.notes.extend(one.notes);
+    }
+    all
+}
+
+fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
+    let ledger = &sight.seen.ledger;
+    let mut changes = decision.changes.clone();
+    changes.extend(decision.binds.iter().map(|(s, a)| (s.clone(), ledger::Change::Put(a.clone()))));
+    let epoch = ledger.head.as_ref().map_or("", |h| &h.epoch);
+    let pages = ledger::by_page(&changes).into_iter().map(|(page, changes)| {
+        let name = ledger::object_name(page);
+        Changed { before: ledger.object(&name).cloned(), after: ledger.changed(&name, epoch, &changes) }
+    });
+    pages.filter(|c| c.before.as_ref() != Some(&c.after)).collect()
+}
+
+/// The report lines of a served claim.
+pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
+    let line = |g: &crate::model::Given| {
+        let pool = pools.iter().find(|p| p.name == g.pool);
+        Allocated {
+            system: claim.owner.system.to_string(),
+            kind: claim.owner.kind.to_string(),
+            namespace: claim.owner.namespace.to_string(),
+            name: claim.owner.name.to_string(),
+            device: g.device.to_string(),
+            pool: g.pool.to_string(),
+            address: pool.map_or_else(|| g.address.to_string(), |p| format!("{}/{}", g.address, p.prefix)),
+            network: pool.map(|p| p.network.to_string()).unwrap_or_default(),
+        }
+    };
+    served.given.iter().map(line).collect()
+}
+
+/// The report lines of an entry of the ledger, one per holder.
+pub fn lines(allocation: &Allocation, pools: &[Pool]) -> Vec<Allocated> {
+    let slot = &allocation.slot;
+    let pool = pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
+    let line = |h: &crate::model::Holder| Allocated {
+        system: h.owner.system.to_string(),
+        kind: h.owner.kind.to_string(),
+        namespace: h.owner.namespace.to_string(),
+        name: h.owner.name.to_string(),
+        device: h.device.to_string(),
+        pool: allocation.pool.to_string(),
+        address: pool.map_or_else(|| slot.address.to_string(), |p| format!("{}/{}", slot.address, p.prefix)),
+        network: slot.network.to_string(),
+    };
+    allocation.holders.iter().map(line).collect()
+}
+
+/// Hides nothing and shows nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn stage(&self, _: &str, _: usize) {}
+    fn step(&self) {}
+}
+
+/// The object of a change, for people.
+pub fn title(object: &Object) -> String {
+    if object.namespace().is_empty() {
+        format!("{}/{}", object.kind(), object.name())
+    } else {
+        format!("{}/{}/{}", object.kind(), object.namespace(), object.name())
+    }
+}

@@ -1,0 +1,370 @@
+//! Chooses addresses for a claim: what it holds, what is reserved for its name, what it asks for, what its
+//! predecessor left, then the lowest free one. All wishes of an owner together, or none.
+
+use super::board::{Board, unusable};
+use super::findings::{InUse, stands_for};
+use super::records::{Firmness, Records};
+use super::{Decision, Unmet, World};
+use crate::addr::{Family, SpanSet};
+use crate::ledger::{Change, page};
+use crate::model::{
+    Allocation, Claim, Gate, Given, Holder, Owner, PoolChoice, Problem, Reason, Slot, Standing, Wish,
+};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// What is decided for one claim, and where the ledger has it.
+type Met = (Vec<Given>, Vec<Slot>);
+
+/// Gives out what the board has left.
+pub(super) struct Chooser<'a> {
+    world: World<'a>,
+    board: Board<'a>,
+    records: Records<'a>,
+    in_use: InUse<'a>,
+    unusable: Vec<SpanSet>,
+}
+
+/// One address on its way to a claim.
+struct Pick {
+    device: Arc<str>,
+    slot: Slot,
+    pool: usize,
+    /// It was free for anyone: to be put back if the claim cannot be met as a whole.
+    from_free: bool,
+    /// The ledger has it firmly already.
+    firm: bool,
+}
+
+impl<'a> Chooser<'a> {
+    pub(super) fn new(world: World<'a>, board: Board<'a>, records: Records<'a>, in_use: InUse<'a>) -> Self {
+        Self { world, board, records, in_use, unusable: world.pools.iter().map(unusable).collect() }
+    }
+
+    /// Keeps what a predecessor has left for its successor, so that no other claim is faster.
+    pub(super) fn promise(&mut self, order: &[usize]) {
+        for claim in order.iter().map(|at| &self.world.claims[*at]) {
+            for (_, allocation) in self.records.left_by_predecessor(&claim.owner) {
+                self.board.block(&allocation.slot);
+            }
+        }
+    }
+
+    /// Meets a claim, or says why not. `None`: there is nothing to write.
+    pub(super) fn choose(&mut self, claim: &Claim, decision: &mut Decision) -> Result<Option<Met>, Unmet> {
+        if claim.gate == Gate::Open {
+            return Ok(self.restore(claim, decision));
+        }
+        let mut picks: Vec<Pick> = Vec::new();
+        for wish in &claim.wishes {
+            if let Err(why) = self.meet(claim, wish, &mut picks) {
+                for pick in picks.iter().filter(|p| p.from_free) {
+                    self.board.unblock(&pick.slot);
+                }
+                return Err(why);
+            }
+        }
+        let surplus = self.mark_surplus(claim, &picks, decision);
+        self.record(claim, &picks, surplus, decision);
+        Ok(Some(self.met(&picks)))
+    }
+
+    fn met(&self, picks: &[Pick]) -> Met {
+        let given = picks.iter().map(|p| Given {
+            device: p.device.clone(),
+            address: p.slot.address,
+            pool: self.world.pools[p.pool].name.clone(),
+        });
+        (given.collect(), picks.iter().map(|p| p.slot.clone()).collect())
+    }
+
+    fn meet(&mut self, claim: &Claim, wish: &Wish, picks: &mut Vec<Pick>) -> Result<(), Unmet> {
+        let unmet = |pool: &str, reason, message| Unmet {
+            device: wish.device.to_string(),
+            pool: pool.to_owned(),
+            reason,
+            message,
+        };
+        let candidates = self.candidates(wish);
+        if candidates.iter().all(Vec::is_empty) {
+            let message =
+                "no pool of the configuration matches this device (see `match` of the pools)".to_owned();
+            return Err(unmet("", Reason::NoMatchingPool, message));
+        }
+        if let Some(asked) = wish.asks {
+            let fits = candidates.iter().flatten().any(|p| self.world.pools[*p].contains(asked));
+            if !fits {
+                let message = format!("{asked} lies in no pool that serves this device");
+                return Err(unmet("", Reason::AddressUnavailable, message));
+            }
+        }
+        for (family, pools) in Family::BOTH.into_iter().zip(&candidates) {
+            if pools.is_empty() {
+                continue;
+            }
+            match self.pick(claim, wish, family, pools, picks) {
+                Ok(pick) => {
+                    self.board.block(&pick.slot);
+                    picks.push(pick);
+                }
+                Err((pool, reason, message)) => return Err(unmet(&pool, reason, message)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The pools of a wish by family. The first that fits decides the network; those of the same network
+    /// that follow it serve when it is full.
+    fn candidates(&self, wish: &Wish) -> [Vec<usize>; 2] {
+        let pools = self.world.pools;
+        Family::BOTH.map(|family| {
+            let fitting: Vec<usize> = match &wish.pools {
+                PoolChoice::Matching(subject) => (0..pools.len())
+                    .filter(|p| pools[*p].family == family && subject.fits(&pools[*p]))
+                    .collect(),
+                PoolChoice::Named(names) => names
+                    .iter()
+                    .filter_map(|name| pools.iter().position(|p| p.name == *name && p.family == family))
+                    .collect(),
+            };
+            let network = fitting.first().map(|p| pools[*p].network.clone());
+            fitting.into_iter().filter(|p| Some(&pools[*p].network) == network.as_ref()).collect()
+        })
+    }
+
+    fn pick(
+        &self,
+        claim: &Claim,
+        wish: &Wish,
+        family: Family,
+        pools: &[usize],
+        picks: &[Pick],
+    ) -> Result<Pick, (String, Reason, String)> {
+        let owner = &*claim.owner;
+        let pick = |slot: Slot, pool, from_free, firm| Pick {
+            device: wish.device.clone(),
+            slot,
+            pool,
+            from_free,
+            firm,
+        };
+        if let Some(held) = self.held(owner, wish, family) {
+            let Some(pool) = self.pool_of(&held.slot, pools) else {
+                let why = format!(
+                    "the ledger has {} for it, which lies in no pool of this configuration",
+                    held.slot.address
+                );
+                return Err((held.pool.to_string(), Reason::AddressUnavailable, why));
+            };
+            let asked_other = wish.asks.filter(|a| Family::of(*a) == family && *a != held.slot.address);
+            if let Some(asked) = asked_other {
+                let why = format!("it holds {} already, so it cannot get {asked}", held.slot.address);
+                return Err((held.pool.to_string(), Reason::AddressUnavailable, why));
+            }
+            let firm = self.records.firmness(held) == Firmness::Firm && held.standing != Standing::Surplus;
+            return Ok(pick(held.slot.clone(), pool, false, firm));
+        }
+        let slot = |pool: usize, address| Slot { address, network: self.world.pools[pool].network.clone() };
+        let taken_here = |s: &Slot| picks.iter().any(|p| p.slot == *s);
+
+        let reserved = pools.iter().find_map(|p| {
+            let address = self.world.pools[*p].reserved_for(&owner.namespace, &owner.name)?;
+            Some((*p, slot(*p, address)))
+        });
+        let asked = wish.asks.filter(|a| Family::of(*a) == family).and_then(|address| {
+            let pool = pools.iter().find(|p| self.world.pools[**p].contains(address))?;
+            Some((*pool, slot(*pool, address)))
+        });
+        let reserved = reserved.filter(|(_, s)| asked.is_none() && !taken_here(s));
+        if let Some((pool, slot)) = reserved.or(asked) {
+            return match self.obstacle(owner, &slot, pool) {
+                None if !taken_here(&slot) => Ok(pick(slot, pool, false, false)),
+                obstacle => {
+                    let why = obstacle.unwrap_or_else(|| "another device of it has it".to_owned());
+                    let why = format!("{} cannot be given to it: {why}", slot.address);
+                    Err((self.world.pools[pool].name.to_string(), Reason::AddressUnavailable, why))
+                }
+            };
+        }
+        let left = self.records.left_by_predecessor(owner).filter(|(h, _)| h.device == wish.device);
+        for (_, allocation) in left {
+            let pool = pools.iter().find(|p| {
+                let pool = &self.world.pools[**p];
+                pool.network == allocation.slot.network && pool.contains(allocation.slot.address)
+            });
+            if let Some(pool) = pool
+                && !taken_here(&allocation.slot)
+                && self.obstacle(owner, &allocation.slot, *pool).is_none()
+            {
+                return Ok(pick(allocation.slot.clone(), *pool, false, false));
+            }
+        }
+        let free = pools.iter().find_map(|p| Some((*p, slot(*p, self.board.lowest(*p)?))));
+        free.map(|(pool, slot)| pick(slot, pool, true, false)).ok_or_else(|| self.exhausted(pools))
+    }
+
+    fn exhausted(&self, pools: &[usize]) -> (String, Reason, String) {
+        let names: Vec<&str> = pools.iter().map(|p| &*self.world.pools[*p].name).collect();
+        let ranges: Vec<String> =
+            pools.iter().flat_map(|p| &self.world.pools[*p].ranges).map(ToString::to_string).collect();
+        let which = if names.len() == 1 { "pool" } else { "pools" };
+        let message = format!("{which} {} ({}) has no free address", names.join(", "), ranges.join(", "));
+        (names.first().copied().unwrap_or_default().to_owned(), Reason::PoolExhausted, message)
+    }
+
+    fn held(&self, owner: &Owner, wish: &Wish, family: Family) -> Option<&'a Allocation> {
+        let of_wish =
+            |(h, a): &(&Holder, &Allocation)| h.device == wish.device && Family::of(a.slot.address) == family;
+        self.records.held_by(owner).find(of_wish).map(|(_, a)| a)
+    }
+
+    /// The pool of an address that is held: one of its own if possible.
+    fn pool_of(&self, slot: &Slot, own: &[usize]) -> Option<usize> {
+        let has = |p: &usize| {
+            let pool = &self.world.pools[*p];
+            pool.network == slot.network && pool.contains(slot.address)
+        };
+        own.iter().copied().find(has).or_else(|| (0..self.world.pools.len()).find(has))
+    }
+
+    /// Why this very address cannot be given to this owner.
+    fn obstacle(&self, owner: &Owner, slot: &Slot, pool: usize) -> Option<String> {
+        if self.unusable[pool].contains(slot.address) {
+            return Some(
+                "it is excluded, or the gateway, a name server, or the subnet's network or broadcast address"
+                    .to_owned(),
+            );
+        }
+        let full = format!("{}/{}", owner.namespace, owner.name);
+        let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
+        if let Some((name, _)) = kept.filter(|(name, _)| **name != *owner.name && **name != full) {
+            return Some(format!("it is reserved for {name}"));
+        }
+        let entry = self.records.at(slot);
+        if let Some(entry) = entry {
+            let until = match entry.standing {
+                Standing::Cooling { until } => Some(until),
+                _ => None,
+            };
+            let holders =
+                entry.holders.iter().filter(|h| until.is_some() || !self.world.gone.contains(&h.owner));
+            let stranger = holders
+                .map(|h| &h.owner)
+                .find(|o| !o.same(owner) && !(until.is_some() && o.same_name(owner)));
+            if let Some(other) = stranger.filter(|_| until.is_none_or(|t| t > self.world.now)) {
+                return Some(match until {
+                    Some(t) => format!("{other} held it, and it rests until {}", crate::model::timestamp(t)),
+                    None => format!("{other} holds it"),
+                });
+            }
+        }
+        // A Node that still shows the address is no obstacle for the machine that it is, or was.
+        let own_or_past = entry.is_some_and(|e| e.holders.iter().any(|h| h.owner.same_name(owner)));
+        let seen = self.in_use.get(slot).into_iter().flatten().find(|holding| match &holding.holder {
+            Some(holder) => !holder.owner.same(owner),
+            None => !own_or_past && !stands_for(holding, owner),
+        });
+        seen.map(|holding| format!("{} uses it", holding.seen_on))
+    }
+
+    /// Entries of an owner that still waits, for devices that have another address by now. They are only
+    /// marked: they are freed when the owner no longer waits, because until then a late writer may still
+    /// give them to it.
+    fn mark_surplus(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) -> bool {
+        let mut any = false;
+        for (_, allocation) in self.records.held_by(&claim.owner) {
+            let wanted = picks.iter().any(|p| p.slot == allocation.slot);
+            let carried = self.in_use.get(&allocation.slot).into_iter().flatten();
+            let carried = carried.filter_map(|h| h.holder.as_ref()).any(|h| h.owner.same(&claim.owner));
+            if wanted || carried || claim.gate == Gate::Asked {
+                continue;
+            }
+            any = true;
+            if allocation.standing != Standing::Surplus {
+                let marked = Allocation { standing: Standing::Surplus, ..allocation.clone() };
+                decision.changes.insert(allocation.slot.clone(), Change::Put(marked));
+            }
+        }
+        any
+    }
+
+    /// Records what is new. Several ledger objects: tentative everywhere first, and bound by the home entry,
+    /// the first in the order of writing.
+    fn record(&self, claim: &Claim, picks: &[Pick], anew: bool, decision: &mut Decision) {
+        let mut new: Vec<&Pick> = picks.iter().filter(|p| !p.firm || anew).collect();
+        new.sort_by(|a, b| a.slot.cmp(&b.slot));
+        let Some(home) = new.first().map(|p| p.slot.clone()) else { return };
+        let one_object = new.iter().all(|p| page(p.slot.address) == page(home.address));
+        let set: Vec<Slot> = new.iter().map(|p| p.slot.clone()).collect();
+        for pick in &new {
+            let standing = if one_object {
+                Standing::Bound
+            } else if pick.slot == home {
+                Standing::Home { set: set.clone(), bound: false }
+            } else {
+                Standing::Member { home: home.clone() }
+            };
+            let before =
+                self.records.at(&pick.slot).filter(|a| a.holders.iter().any(|h| h.owner.same(&claim.owner)));
+            let allocation = Allocation {
+                slot: pick.slot.clone(),
+                holders: vec![Holder { owner: claim.owner.clone(), device: pick.device.clone() }],
+                pool: self.world.pools[pick.pool].name.clone(),
+                since: before.map_or(self.world.now, |a| a.since),
+                standing,
+            };
+            if let Standing::Home { set, .. } = &allocation.standing {
+                let standing = Standing::Home { set: set.clone(), bound: true };
+                decision.binds.insert(home.clone(), Allocation { standing, ..allocation.clone() });
+            }
+            if before == Some(&allocation) {
+                decision.changes.remove(&pick.slot);
+            } else {
+                decision.changes.insert(pick.slot.clone(), Change::Put(allocation));
+            }
+        }
+    }
+
+    /// Gives back what the ledger has for an owner that was served before.
+    fn restore(&self, claim: &Claim, decision: &mut Decision) -> Option<Met> {
+        let mut picks = Vec::new();
+        let mut lost = Vec::new();
+        for wish in &claim.wishes {
+            let mut any = false;
+            for family in Family::BOTH {
+                let Some(held) = self.held(&claim.owner, wish, family) else { continue };
+                let Some(pool) = self.pool_of(&held.slot, &[]) else { continue };
+                any = true;
+                let device = wish.device.clone();
+                picks.push(Pick { device, slot: held.slot.clone(), pool, from_free: false, firm: true });
+            }
+            if !any {
+                lost.push(&*wish.device);
+            }
+        }
+        let restored: BTreeMap<&str, Vec<IpAddr>> = picks.iter().fold(BTreeMap::new(), |mut map, p| {
+            map.entry(&*p.device).or_insert_with(Vec::new).push(p.slot.address);
+            map
+        });
+        for (device, addresses) in restored {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            decision.problems.push(Problem {
+                kind: "Wiped",
+                object: claim.owner.to_string(),
+                message: format!(
+                    "somebody removed the address of device {device}: {} is its own and is written back",
+                    addresses.join(" and ")
+                ),
+            });
+        }
+        for device in lost {
+            decision.problems.push(Problem {
+                kind: "Wiped",
+                object: claim.owner.to_string(),
+                message: format!("device {device} has no address although the machine was served, and the ledger has none for it: set ipAddrs by hand, or replace the machine"),
+            });
+        }
+        (!picks.is_empty()).then(|| self.met(&picks))
+    }
+}

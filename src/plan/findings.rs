@@ -1,0 +1,178 @@
+//! What is seen in use: it is blocked, adopted where it is ours, and reported where two have one address.
+
+use super::records::{Firmness, Records};
+use super::{Board, Decision, World};
+use crate::ledger::Change;
+use crate::model::{Allocation, Holder, Holding, Network, Owner, PoolChoice, Problem, Slot, Standing};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Addresses seen in use, with all that were seen on them.
+pub(super) type InUse<'a> = BTreeMap<Slot, Vec<&'a Holding>>;
+
+/// Blocks and adopts what is in use, and reports what is wrong with it.
+pub(super) fn occupy<'a>(
+    world: World<'a>,
+    records: &Records<'a>,
+    board: &mut Board<'_>,
+    decision: &mut Decision,
+) -> InUse<'a> {
+    let mut in_use: InUse<'a> = BTreeMap::new();
+    for holding in world.holdings {
+        for network in networks(world, holding) {
+            let slot = Slot { address: holding.address, network };
+            board.block(&slot);
+            adopt(world, holding, &slot, records, decision);
+            in_use.entry(slot).or_default().push(holding);
+        }
+    }
+    for (slot, seen) in &in_use {
+        report(slot, seen, world, records, decision);
+    }
+    for allocation in world.ledger.allocations().values() {
+        out_of_range(allocation, world, records, decision);
+        let in_ledger_only = !in_use.contains_key(&allocation.slot);
+        if in_ledger_only && allocation.holders.len() > 1 {
+            report(&allocation.slot, &[], world, records, decision);
+        }
+    }
+    in_use
+}
+
+/// The networks in which a holding counts: those of the pools that are its own, else all whose pools have
+/// the address.
+pub(super) fn networks(world: World<'_>, holding: &Holding) -> Vec<Network> {
+    let having = |p: &&crate::model::Pool| p.contains(holding.address);
+    let mut networks: Vec<Network> = match &holding.pools {
+        Some(PoolChoice::Matching(subject)) => {
+            world.pools.iter().filter(having).filter(|p| subject.fits(p)).map(|p| p.network.clone()).collect()
+        }
+        Some(PoolChoice::Named(names)) => world
+            .pools
+            .iter()
+            .filter(having)
+            .filter(|p| names.contains(&p.name))
+            .map(|p| p.network.clone())
+            .collect(),
+        None => Vec::new(),
+    };
+    if networks.is_empty() {
+        networks = world.pools.iter().filter(having).map(|p| p.network.clone()).collect();
+    }
+    networks.sort();
+    networks.dedup();
+    networks
+}
+
+fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>, decision: &mut Decision) {
+    let Some(holder) = holding.holder.as_ref().filter(|h| holding.adopt && world.scope.serves(&h.owner))
+    else {
+        return;
+    };
+    let pool = world.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
+    let Some(pool) = pool else { return };
+    let fresh = || Allocation {
+        slot: slot.clone(),
+        holders: vec![holder.clone()],
+        pool: pool.name.clone(),
+        since: world.now,
+        standing: Standing::Bound,
+    };
+    let existing = match decision.changes.get(slot) {
+        Some(Change::Put(changed)) => Some(changed.clone()),
+        Some(Change::Remove) => None,
+        None => records.at(slot).cloned(),
+    };
+    let adopted = match existing {
+        // It rests, or its record was withdrawn, and yet it is in use: it is bound again.
+        Some(a) if matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus) => fresh(),
+        None => fresh(),
+        Some(a) if a.holders.iter().any(|h| h.owner.same(&holder.owner)) => {
+            if records.firmness(&a) == Firmness::Firm {
+                return;
+            }
+            // The object carries it already: the set need not be bound by its home any more.
+            Allocation { standing: Standing::Bound, ..a }
+        }
+        Some(mut a) => {
+            a.holders.push(holder.clone());
+            a
+        }
+    };
+    decision.changes.insert(slot.clone(), Change::Put(adopted));
+}
+
+fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_>, decision: &mut Decision) {
+    let recorded = records.at(slot).filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
+    let live = |h: &&Holder| !world.gone.contains(&h.owner);
+    let recorded: Vec<&Owner> =
+        recorded.iter().flat_map(|a| &a.holders).filter(live).map(|h| &*h.owner).collect();
+    let mut owners: Vec<&Owner> = recorded.clone();
+    owners.extend(seen.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner)));
+    let mut distinct: Vec<&Owner> = Vec::new();
+    for owner in owners {
+        if !distinct.iter().any(|d| d.same(owner)) {
+            distinct.push(owner);
+        }
+    }
+    distinct.sort();
+    if let [first, rest @ ..] = distinct.as_slice()
+        && !rest.is_empty()
+    {
+        let others: Vec<String> = rest.iter().map(ToString::to_string).collect();
+        decision.problems.push(Problem {
+            kind: "Duplicate",
+            object: first.to_string(),
+            message: format!(
+                "{} is on {first} and on {}: nothing is moved; give one of them another address by hand",
+                place(slot.address, &slot.network),
+                others.join(" and on "),
+            ),
+        });
+    }
+    for holding in seen.iter().filter(|h| h.holder.is_none()) {
+        let explained = recorded.iter().chain(&distinct).any(|o| stands_for(holding, o));
+        if let (false, Some(holder)) = (explained, recorded.first()) {
+            decision.problems.push(Problem {
+                kind: "InUse",
+                object: holding.seen_on.to_string(),
+                message: format!(
+                    "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
+                    place(slot.address, &slot.network),
+                ),
+            });
+        }
+    }
+}
+
+/// Is the object that was seen (a Node) this owner under another name?
+pub(super) fn stands_for(holding: &Holding, owner: &Owner) -> bool {
+    holding.stands_for.as_deref().is_some_and(|name| {
+        name.strip_prefix(&*owner.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
+fn out_of_range(allocation: &Allocation, world: World<'_>, records: &Records<'_>, decision: &mut Decision) {
+    let slot = &allocation.slot;
+    let resting = matches!(allocation.standing, Standing::Cooling { .. } | Standing::Surplus);
+    let own = world.pools.iter().find(|p| p.name == allocation.pool);
+    let covered = world.pools.iter().any(|p| p.network == slot.network && p.contains(slot.address));
+    let (Some(pool), false, false) = (own, covered, resting) else { return };
+    if records.firmness(allocation) != Firmness::Firm || decision.changes.get(slot) == Some(&Change::Remove) {
+        return;
+    }
+    let Some(holder) = allocation.holders.first() else { return };
+    decision.problems.push(Problem {
+        kind: "OutOfRange",
+        object: holder.owner.to_string(),
+        message: format!(
+            "{} was given from pool {}, whose ranges no longer have it: it stays with its owner; put the range back or replace the machine",
+            place(slot.address, &slot.network),
+            pool.name
+        ),
+    });
+}
+
+fn place(address: IpAddr, network: &str) -> String {
+    if network.is_empty() { address.to_string() } else { format!("{address} (network {network})") }
+}

@@ -1,0 +1,197 @@
+//! What the ledger says: what is held, what is freed now, what rests, and which tentative sets are void.
+
+use super::{Board, Decision, World};
+use crate::ledger::Change;
+use crate::model::{Allocation, Gate, Holder, Owner, Problem, Seconds, Slot, Standing};
+use std::collections::BTreeMap;
+
+/// The ledger, sorted for the questions of a decision.
+pub(super) struct Records<'a> {
+    /// What each owner holds, sorted by owner.
+    held: Vec<(&'a Holder, &'a Allocation)>,
+    /// What an owner that is gone held last, sorted by owner: freed in this pass or still resting.
+    left: Vec<(&'a Holder, &'a Allocation)>,
+    allocations: &'a BTreeMap<Slot, Allocation>,
+}
+
+/// How far an entry can be relied on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Firmness {
+    Firm,
+    /// Recorded, not yet binding: any pass may finish or withdraw the set.
+    Tentative,
+    /// Part of a set that was withdrawn.
+    Void,
+}
+
+impl<'a> Records<'a> {
+    /// Blocks what is held or rests, and decides what is freed.
+    pub(super) fn read(world: World<'a>, board: &mut Board<'_>, decision: &mut Decision) -> Self {
+        let allocations = world.ledger.allocations();
+        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations };
+        for entry in world.ledger.unreadable() {
+            if let Some(address) = entry.address {
+                board.block_everywhere(address);
+            }
+            decision.problems.push(Problem {
+                kind: "Unreadable",
+                object: format!("ConfigMap/{}/{}", crate::ledger::NAMESPACE, entry.object),
+                message: format!(
+                    "entry {}: {}; it is left as it is and its address is not given out: mend or remove it by hand",
+                    entry.key, entry.message
+                ),
+            });
+        }
+        for allocation in allocations.values() {
+            records.enter(allocation, world, board, decision);
+        }
+        records.held.sort_by(|a, b| a.0.cmp(b.0));
+        records.left.sort_by(|a, b| a.0.cmp(b.0));
+        records.settle_sets(world, decision);
+        records
+    }
+
+    fn enter(
+        &mut self,
+        allocation: &'a Allocation,
+        world: World<'_>,
+        board: &mut Board<'_>,
+        decision: &mut Decision,
+    ) {
+        let slot = &allocation.slot;
+        if let Standing::Cooling { until } = allocation.standing {
+            if until > world.now {
+                board.block(slot);
+                self.left.extend(allocation.holders.iter().map(|h| (h, allocation)));
+            }
+            return;
+        }
+        if self.firmness(allocation) == Firmness::Void {
+            decision.changes.insert(slot.clone(), Change::Remove);
+            return;
+        }
+        let gone = |h: &&Holder| world.gone.contains(&h.owner) && world.scope.serves(&h.owner);
+        let live: Vec<&Holder> = allocation.holders.iter().filter(|h| !gone(h)).collect();
+        self.held.extend(live.iter().map(|h| (*h, allocation)));
+        if live.len() == allocation.holders.len() {
+            board.block(slot);
+            return;
+        }
+        if !live.is_empty() {
+            board.block(slot);
+            let holders = live.into_iter().cloned().collect();
+            decision.changes.insert(slot.clone(), Change::Put(Allocation { holders, ..allocation.clone() }));
+            return;
+        }
+        if self.firmness(allocation) == Firmness::Tentative {
+            // It was never written to its owner: nothing can be using it.
+            decision.changes.insert(slot.clone(), Change::Remove);
+            return;
+        }
+        self.left.extend(allocation.holders.iter().map(|h| (h, allocation)));
+        decision.released.push(allocation.clone());
+        let rest = rest(world, slot);
+        if rest > 0 {
+            let standing = Standing::Cooling { until: world.now.saturating_add(rest) };
+            decision.changes.insert(slot.clone(), Change::Put(Allocation { standing, ..allocation.clone() }));
+            board.block(slot);
+        } else {
+            decision.changes.insert(slot.clone(), Change::Remove);
+        }
+    }
+
+    /// Withdraws tentative sets that nobody wants any more, and surplus entries whose owner can no longer be
+    /// given them. Both only where the owner's wishes have been observed: a claim that is out of scope stays.
+    fn settle_sets(&self, world: World<'_>, decision: &mut Decision) {
+        let mut unsettled = self
+            .held
+            .iter()
+            .filter(|(_, a)| self.firmness(a) == Firmness::Tentative || a.standing == Standing::Surplus)
+            .peekable();
+        if unsettled.peek().is_none() {
+            return;
+        }
+        let closed = world.claims.iter().filter(|c| c.gate != Gate::Open);
+        let waiting = sorted(closed.map(|c| &*c.owner));
+        let seen = sorted(world.holdings.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner)));
+        for (holder, allocation) in unsettled {
+            let owner = &*holder.owner;
+            let void = allocation.standing != Standing::Surplus || seen.binary_search(&owner).is_ok();
+            let waits = waiting.binary_search(&owner).is_ok();
+            if void && !waits && world.scope.serves(owner) && !decision.changes.contains_key(&allocation.slot)
+            {
+                decision.changes.insert(allocation.slot.clone(), Change::Remove);
+            }
+        }
+    }
+
+    /// How far this entry can be relied on.
+    pub(super) fn firmness(&self, allocation: &Allocation) -> Firmness {
+        match &allocation.standing {
+            Standing::Bound | Standing::Surplus | Standing::Cooling { .. } => Firmness::Firm,
+            Standing::Home { bound: true, .. } => Firmness::Firm,
+            Standing::Home { bound: false, .. } => Firmness::Tentative,
+            Standing::Member { home } => {
+                match self.allocations.get(home).map(|h| (&h.standing, &h.holders)) {
+                    Some((Standing::Home { set, bound }, holders))
+                        if set.contains(&allocation.slot)
+                            && holders
+                                .iter()
+                                .any(|h| allocation.holders.iter().any(|o| o.owner.same(&h.owner))) =>
+                    {
+                        if *bound {
+                            Firmness::Firm
+                        } else {
+                            Firmness::Tentative
+                        }
+                    }
+                    _ => Firmness::Void,
+                }
+            }
+        }
+    }
+
+    /// What this very owner holds.
+    pub(super) fn held_by(&self, owner: &Owner) -> impl Iterator<Item = (&'a Holder, &'a Allocation)> {
+        same_name(&self.held, owner).iter().filter(move |(h, _)| h.owner.same(owner)).copied()
+    }
+
+    /// What a predecessor of the same name held last.
+    pub(super) fn left_by_predecessor(
+        &self,
+        owner: &Owner,
+    ) -> impl Iterator<Item = (&'a Holder, &'a Allocation)> {
+        same_name(&self.left, owner).iter().copied()
+    }
+
+    /// The entry of an address.
+    pub(super) fn at(&self, slot: &Slot) -> Option<&'a Allocation> {
+        self.allocations.get(slot)
+    }
+}
+
+fn sorted<'o>(owners: impl Iterator<Item = &'o Owner>) -> Vec<&'o Owner> {
+    let mut owners: Vec<&Owner> = owners.collect();
+    owners.sort();
+    owners
+}
+
+/// How long a freed address of this slot rests.
+fn rest(world: World<'_>, slot: &Slot) -> Seconds {
+    let pools = world.pools.iter().filter(|p| p.network == slot.network && p.contains(slot.address));
+    pools.map(|p| p.reuse_after).max().unwrap_or(0)
+}
+
+fn key(owner: &Owner) -> (&str, &str, &str, &str) {
+    (&owner.group, &owner.kind, &owner.namespace, &owner.name)
+}
+
+fn same_name<'s, 'a>(
+    sorted: &'s [(&'a Holder, &'a Allocation)],
+    owner: &Owner,
+) -> &'s [(&'a Holder, &'a Allocation)] {
+    let wanted = key(owner);
+    let from = sorted.partition_point(|(h, _)| key(&h.owner) < wanted);
+    let to = from + sorted[from..].partition_point(|(h, _)| key(&h.owner) == wanted);
+    &sorted[from..to]
+}

@@ -1,0 +1,153 @@
+//! Reads a Machine: its devices, the addresses it holds, and the machines that a MachineSet would make.
+
+use super::MACHINE;
+use crate::addr::parse_address;
+use crate::model::{Holder, Holding, Kind, Object, Observed, Owner, PoolChoice, Subject};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+pub(super) const DEVICES: &str = "/spec/providerSpec/value/network/devices";
+
+/// A network device of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Device {
+    pub(super) index: usize,
+    pub(super) network: Option<String>,
+    /// Addresses it has, with the prefix where it is written, or why one cannot be read.
+    pub(super) addresses: Vec<Result<(IpAddr, Option<u8>), String>>,
+    /// Its addresses come from IPAddressClaims.
+    pub(super) from_pools: bool,
+}
+
+impl Device {
+    /// It has no address and nobody else gives it one.
+    pub(super) fn wants(&self) -> bool {
+        self.addresses.is_empty() && !self.from_pools
+    }
+
+    /// What pools compare their `match` with.
+    pub(super) fn subject(&self, object: &Object) -> Subject {
+        let labels = object.at("/metadata/labels").and_then(Value::as_object);
+        let labels =
+            labels.into_iter().flatten().filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned())));
+        Subject {
+            system: super::NAME,
+            namespace: object.namespace().to_owned(),
+            network: self.network.clone(),
+            labels: labels.collect::<BTreeMap<_, _>>(),
+        }
+    }
+}
+
+/// The devices of a machine, in order.
+pub(super) fn devices(object: &Object) -> Vec<Device> {
+    object.array(DEVICES).iter().enumerate().map(|(index, device)| read(index, device)).collect()
+}
+
+pub(super) fn read(index: usize, device: &Value) -> Device {
+    let list = |key: &str| device.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let addresses = list("ipAddrs").iter().map(address).collect();
+    let network = device.get("networkName").and_then(Value::as_str).map(str::to_owned);
+    Device { index, network, addresses, from_pools: !list("addressesFromPools").is_empty() }
+}
+
+fn address(value: &Value) -> Result<(IpAddr, Option<u8>), String> {
+    let text = value.as_str().ok_or_else(|| format!("{value} is not an address"))?;
+    let (ip, prefix) = text.split_once('/').map_or((text, None), |(ip, prefix)| (ip, Some(prefix)));
+    let ip = parse_address(ip).map_err(|e| e.to_string())?;
+    let max = if ip.is_ipv4() { 32 } else { 128 };
+    let prefix = match prefix {
+        None => None,
+        Some(p) => Some(
+            p.parse().ok().filter(|p| *p <= max).ok_or_else(|| format!("{text:?} has no valid prefix"))?,
+        ),
+    };
+    Ok((ip, prefix))
+}
+
+/// Notes every address that the machine has; returns what could not be read.
+pub(super) fn holdings(
+    object: &Object,
+    owner: &Arc<Owner>,
+    devices: &[Device],
+    ours: bool,
+    holdings: &mut Vec<Holding>,
+) -> Vec<String> {
+    let mut problems = Vec::new();
+    let seen_on = MACHINE.at(object.namespace(), object.name());
+    for device in devices {
+        let holder = Holder { owner: owner.clone(), device: device.index.to_string().into() };
+        let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
+        for address in &device.addresses {
+            match address {
+                Ok((address, _)) => holdings.push(Holding {
+                    address: *address,
+                    seen_on: seen_on.clone(),
+                    holder: Some(holder.clone()),
+                    stands_for: None,
+                    pools: Some(pools.clone()),
+                    adopt: ours,
+                }),
+                Err(why) => problems.push(format!(
+                    "device {}: {why}; mipam leaves the device alone, so mend it by hand",
+                    device.index
+                )),
+            }
+        }
+    }
+    // Host names stand beside addresses in a status.
+    let reported = object.array("/status/addresses").iter().filter_map(|a| a.get("address")?.as_str());
+    for address in reported.filter_map(|a| parse_address(a).ok()) {
+        let holder = Holder { owner: owner.clone(), device: "".into() };
+        holdings.push(Holding {
+            address,
+            seen_on: seen_on.clone(),
+            holder: Some(holder),
+            stands_for: None,
+            pools: None,
+            adopt: false,
+        });
+    }
+    problems
+}
+
+/// Why the machine must be left alone.
+pub(super) fn paused(object: &Object) -> Option<String> {
+    if object.annotation("cluster.x-k8s.io/paused").is_some() {
+        return Some("it carries annotation cluster.x-k8s.io/paused".to_owned());
+    }
+    let authority = object.text("/status/authoritativeAPI").or_else(|| object.text("/spec/authoritativeAPI"));
+    authority.filter(|a| !matches!(*a, "" | "MachineAPI")).map(|a| format!("its authoritative API is {a}"))
+}
+
+/// The machines that a MachineSet would make to reach that many replicas.
+pub(super) fn scaled(observed: &Observed, set: &Object, replicas: usize) -> Vec<(Kind, Object)> {
+    let have = observed.all(MACHINE).iter().filter(|m| !m.deleting() && belongs(m, set)).count();
+    let make = |i: usize| {
+        let template =
+            set.at("/spec/template/metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut metadata: Map<String, Value> = template;
+        metadata.insert("name".to_owned(), json!(format!("{}-new-{i}", set.name())));
+        metadata.insert("namespace".to_owned(), json!(set.namespace()));
+        metadata.insert("uid".to_owned(), json!(format!("new-{i}")));
+        let spec = set.at("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
+        let api = set.0.get("apiVersion").cloned().unwrap_or_default();
+        (MACHINE, Object(json!({ "apiVersion": api, "kind": "Machine", "metadata": metadata, "spec": spec })))
+    };
+    (have..replicas).map(make).collect()
+}
+
+fn belongs(machine: &Object, set: &Object) -> bool {
+    let owners = machine.array("/metadata/ownerReferences");
+    let is_set = |o: &Value| {
+        o.get("kind").and_then(Value::as_str) == Some("MachineSet")
+            && o.get("name").and_then(Value::as_str) == Some(set.name())
+    };
+    let labelled = || {
+        let wanted = set.at("/spec/selector/matchLabels").and_then(Value::as_object);
+        wanted.is_some_and(|w| !w.is_empty() && w.iter().all(|(k, v)| machine.label(k) == v.as_str()))
+    };
+    machine.namespace() == set.namespace() && (owners.iter().any(is_set) || (owners.is_empty() && labelled()))
+}

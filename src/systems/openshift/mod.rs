@@ -1,0 +1,152 @@
+//! OpenShift Machines (`machine.openshift.io`): a `preCreate` lifecycle hook of ours holds a machine back until
+//! it has its addresses; a `preTerminate` hook marks it as ours from then on.
+
+mod crd;
+mod hooks;
+mod machine;
+mod write;
+
+use super::System;
+use crate::config::Config;
+use crate::model::{
+    Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Problem, Reason,
+    Role, Source, Survey, Wish, Write,
+};
+use hooks::Marks;
+use machine::{Device, devices};
+use std::sync::Arc;
+
+pub use write::{interfaces, nmstate_of};
+
+/// The system.
+pub struct OpenShift;
+
+/// `machine.openshift.io` Machines.
+pub const MACHINE: Kind = Kind {
+    group: "machine.openshift.io",
+    versions: &["v1beta1"],
+    kind: "Machine",
+    plural: "machines",
+    namespaced: true,
+};
+
+const MACHINE_SET: Kind = Kind { kind: "MachineSet", plural: "machinesets", ..MACHINE };
+
+const SOURCES: &[Source] = &[
+    Source { kind: MACHINE, role: Role::Owner },
+    Source { kind: crd::CRD, role: Role::Hint(crd::MACHINES) },
+];
+
+const NAME: &str = "openshift";
+
+impl System for OpenShift {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        SOURCES
+    }
+
+    fn survey(&self, observed: &Observed, config: &Config) -> Survey {
+        let mut survey = Survey::default();
+        survey.problems.extend(crd::pruned(observed, config));
+        for object in observed.all(MACHINE) {
+            survey_machine(object, config, &mut survey);
+        }
+        let hooked = observed.all(MACHINE).iter().filter(|m| hooks::any_gate(m)).count();
+        if config.lifecycle_hook.is_none() && hooked > 0 {
+            survey.notes.push(format!(
+                "{hooked} OpenShift machines wait on a preCreate hook, and the configuration has no lifecycle-hook: none of them is served"
+            ));
+        }
+        survey
+    }
+
+    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
+        write::give(claim, given, pools, config)
+    }
+
+    fn parents(&self) -> &'static [Kind] {
+        &[MACHINE_SET]
+    }
+
+    fn scaled(
+        &self,
+        observed: &Observed,
+        parent: (Kind, &Object),
+        replicas: usize,
+    ) -> Option<Vec<(Kind, Object)>> {
+        let (kind, set) = parent;
+        (kind == MACHINE_SET).then(|| machine::scaled(observed, set, replicas))
+    }
+}
+
+fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
+    let reference = MACHINE.at(object.namespace(), object.name());
+    let marks = Marks::of(object, config.lifecycle_hook.as_ref());
+    let devices = devices(object);
+    let owner = Owner::of(NAME, MACHINE, object);
+    for problem in machine::holdings(object, &owner, &devices, marks.ours(), &mut survey.holdings) {
+        survey.problems.push(Problem { kind: "Unreadable", object: reference.to_string(), message: problem });
+    }
+    if !marks.ours() {
+        return;
+    }
+    if let Some(why) = machine::paused(object) {
+        survey.pending.push(pending(&owner, "", Reason::Paused, why));
+        return;
+    }
+    if object.deleting() {
+        // The VM still runs until the object is gone: the ledger keeps the address, only our hooks go.
+        survey.chores.extend(write::unhook(&owner, config).map(|write| Chore { owner, write }));
+        return;
+    }
+    let wishes: Vec<Wish> = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
+    if !marks.gate {
+        if wishes.is_empty() {
+            survey.settled += 1;
+        } else {
+            survey.claims.push(Claim { owner, wishes, gate: Gate::Open });
+        }
+        return;
+    }
+    if devices.is_empty() {
+        let why = "spec.providerSpec.value.network.devices is empty: there is nothing to give an address to";
+        survey.pending.push(pending(&owner, "", Reason::NoDevices, why.to_owned()));
+        return;
+    }
+    if let Some((device, why)) = unnamed(&wishes, &devices, config) {
+        survey.pending.push(pending(&owner, &device, Reason::NoInterfaceName, why));
+        return;
+    }
+    survey.claims.push(Claim { owner, wishes, gate: Gate::Closed });
+}
+
+fn wish(object: &Object, device: &Device) -> Wish {
+    let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
+    Wish { device: device.index.to_string().into(), pools, asks: None }
+}
+
+/// A device past the end of a pool's interface names: nmstate needs a name for it.
+fn unnamed(wishes: &[Wish], devices: &[Device], config: &Config) -> Option<(String, String)> {
+    for (wish, device) in wishes.iter().zip(devices.iter().filter(|d| d.wants())) {
+        let PoolChoice::Matching(subject) = &wish.pools else { continue };
+        let mut pools = config.pools.iter().filter(|p| subject.fits(p));
+        if let Some(pool) = pools.find(|p| p.interface(device.index).is_none()) {
+            let names = pool.interfaces.len();
+            return Some((
+                wish.device.to_string(),
+                format!(
+                    "pool {} has {names} interface names, and this is device {}: list more under `interface`",
+                    pool.name, device.index
+                ),
+            ));
+        }
+    }
+    None
+}
+
+fn pending(owner: &Owner, device: &str, reason: Reason, message: String) -> PendingLine {
+    PendingLine::of(owner, device, "", reason, message)
+}

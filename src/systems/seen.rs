@@ -1,0 +1,136 @@
+//! Objects that show addresses in use although mipam does not serve them: Nodes, other IPAMs' records, other
+//! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
+
+use super::System;
+use crate::addr::parse_address;
+use crate::config::Config;
+use crate::model::{
+    Claim, Given, Holding, Kind, Object, Observed, Pool, Problem, Role, Source, Survey, Write,
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Addresses that others use.
+pub(super) struct Seen;
+
+/// Core Nodes.
+const NODE: Kind = Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
+
+const fn kind(
+    group: &'static str,
+    versions: &'static [&'static str],
+    kind: &'static str,
+    plural: &'static str,
+) -> Kind {
+    Kind { group, versions, kind, plural, namespaced: true }
+}
+
+const METAL3_ADDRESS: Kind = kind("ipam.metal3.io", &["v1alpha1"], "IPAddress", "ipaddresses");
+const CAPI_ADDRESS: Kind =
+    kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
+const CAPI_MACHINE: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Machine", "machines");
+const ELF_MACHINE: Kind = kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
+const KUBERMATIC_MACHINE: Kind = kind("cluster.k8s.io", &["v1alpha1"], "Machine", "machines");
+const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
+
+const SOURCES: &[Source] = &[
+    Source { kind: METAL3_ADDRESS, role: Role::Record },
+    Source { kind: CAPI_ADDRESS, role: Role::Record },
+    Source { kind: NODE, role: Role::Owner },
+    Source { kind: CAPI_MACHINE, role: Role::Owner },
+    Source { kind: ELF_MACHINE, role: Role::Owner },
+    Source { kind: KUBERMATIC_MACHINE, role: Role::Owner },
+    Source { kind: VMI, role: Role::Owner },
+];
+
+/// Where a kind keeps addresses: a path whose `*` steps over every element of a list.
+const PLACES: &[(Kind, &[&[&str]])] = &[
+    (METAL3_ADDRESS, &[&["spec", "address"]]),
+    (CAPI_ADDRESS, &[&["spec", "address"]]),
+    (NODE, &[&["status", "addresses", "*", "address"]]),
+    (CAPI_MACHINE, &[&["status", "addresses", "*", "address"]]),
+    (
+        ELF_MACHINE,
+        &[&["spec", "network", "devices", "*", "ipAddrs", "*"], &["status", "addresses", "*", "address"]],
+    ),
+    (
+        KUBERMATIC_MACHINE,
+        &[&["spec", "providerSpec", "value", "network", "cidr"], &["status", "addresses", "*", "address"]],
+    ),
+    (VMI, &[&["status", "interfaces", "*", "ipAddress"], &["status", "interfaces", "*", "ipAddresses", "*"]]),
+];
+
+impl System for Seen {
+    fn name(&self) -> &'static str {
+        "seen"
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        SOURCES
+    }
+
+    fn survey(&self, observed: &Observed, _: &Config) -> Survey {
+        let mut survey = Survey::default();
+        for (kind, places) in PLACES {
+            for object in observed.all(*kind) {
+                for place in *places {
+                    let mut values = Vec::new();
+                    collect(&object.0, place, &mut values);
+                    // A status lists host names beside addresses; a spec has no reason to.
+                    let names_allowed = place.first() == Some(&"status");
+                    for text in values {
+                        note(*kind, object, text, names_allowed, &mut survey);
+                    }
+                }
+            }
+        }
+        survey
+    }
+
+    fn write(&self, _: &Claim, _: &[Given], _: &Arc<[Pool]>, _: &Config) -> Option<Write> {
+        None
+    }
+}
+
+fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &mut Survey) {
+    let seen_on = kind.at(object.namespace(), object.name());
+    match parse_address(text.split('/').next().unwrap_or_default()) {
+        Ok(address) => survey.holdings.push(Holding {
+            address,
+            stands_for: machine_of(kind, object),
+            seen_on,
+            holder: None,
+            pools: None,
+            adopt: false,
+        }),
+        Err(_) if names_allowed => {}
+        Err(error) => survey.problems.push(Problem {
+            kind: "Unreadable",
+            object: seen_on.to_string(),
+            message: format!("{error}; mipam cannot tell which address it uses, so mend it by hand"),
+        }),
+    }
+}
+
+/// The machine that a Node is: what its annotation says, else its own name.
+fn machine_of(kind: Kind, object: &Object) -> Option<String> {
+    if kind != NODE {
+        return None;
+    }
+    let annotated = object.annotation("machine.openshift.io/machine").and_then(|m| m.split('/').next_back());
+    Some(annotated.unwrap_or_else(|| object.name()).to_owned())
+}
+
+fn collect<'a>(value: &'a Value, path: &[&str], found: &mut Vec<&'a str>) {
+    match path.split_first() {
+        None => found.extend(value.as_str().filter(|t| !t.is_empty())),
+        Some((&"*", rest)) => {
+            value.as_array().into_iter().flatten().for_each(|item| collect(item, rest, found));
+        }
+        Some((key, rest)) => {
+            if let Some(inner) = value.get(key) {
+                collect(inner, rest, found);
+            }
+        }
+    }
+}
