@@ -73,6 +73,8 @@ impl Sight {
 pub struct Outcome {
     /// What is reported.
     pub report: ReconcileReport,
+    /// Addresses of the owners that were served, whether they are new or were theirs before.
+    pub granted: Vec<Allocated>,
     /// Every object that was (or would be) changed.
     pub changed: Vec<Changed>,
     /// Writes that failed: the pass is not complete.
@@ -186,6 +188,9 @@ impl Pass<'_> {
         report.pending.extend(decision.pending.iter().cloned());
         report.problems.extend(decision.problems.iter().cloned());
         let mut failures = Vec::new();
+        let ready = |s: &&Served| recorded.is_none_or(|r| s.slots.iter().all(|slot| r.holds(slot)));
+        let granted = decision.served.iter().filter(ready);
+        let granted = granted.flat_map(|s| given(s, &sight.survey.claims[s.claim], &sight.pools)).collect();
         if self.dry_run {
             changed.extend(ledger_preview(sight, decision));
         }
@@ -227,7 +232,7 @@ impl Pass<'_> {
         report.problems.dedup();
         (report.reads, report.writes) = self.cluster.traffic().counts();
         let notes = sight.survey.notes.iter().chain(&sight.seen.notes).cloned().collect();
-        Outcome { report, changed, failures, notes }
+        Outcome { report, granted, changed, failures, notes }
     }
 
     fn in_scope(&self, line: &PendingLine) -> bool {

@@ -18,8 +18,7 @@ impl Patient<'_> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..TRIES {
             match call().await {
-                Err(ClusterError::Transient { what, why, after }) => {
-                    tracing::debug!(what, why, "trying again");
+                Err(ClusterError::Transient { after, .. }) => {
                     let asked = after.map_or(pause, Duration::from_secs).min(LONGEST_PAUSE);
                     tokio::time::sleep(asked + jitter(pause)).await;
                     pause *= 2;

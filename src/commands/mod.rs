@@ -1,1 +1,66 @@
-//! One file per verb: settings in, report out.
+//! One file per verb: settings in, report out. This file opens what they need and maps how they end to the
+//! exit status.
+
+mod allocate;
+mod capacity;
+mod context;
+mod failure;
+mod reconcile;
+mod release;
+mod render;
+mod status;
+
+pub use failure::{ExitStatus, Failure};
+
+use crate::cli::{self, Cli, Command, Format};
+use crate::output::Printer;
+use context::Context;
+
+/// Runs what was typed.
+pub fn run(cli: &Cli) -> ExitStatus {
+    let format = match &cli.command {
+        Command::Reconcile(c) => c.format.format,
+        Command::Allocate(c) => c.format.format,
+        Command::Release(c) => c.format.format,
+        Command::Status(c) => c.format.format,
+        Command::CheckCapacity(c) => c.format.format,
+        Command::RenderNmstate(_) | Command::Completions(_) | Command::Man => Format::Table,
+    };
+    let printer = Printer::new(cli.output, format);
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&printer, &Failure::error(format!("cannot start: {error}"))),
+    };
+    match runtime.block_on(dispatch(cli, &printer)) {
+        Ok(status) => status,
+        Err(failure) => failed(&printer, &failure),
+    }
+}
+
+async fn dispatch(cli: &Cli, printer: &Printer) -> Result<ExitStatus, Failure> {
+    let context = Context { options: &cli.cluster, printer };
+    match &cli.command {
+        Command::Reconcile(command) => reconcile::run(&context, command).await,
+        Command::Allocate(command) => allocate::run(&context, command).await,
+        Command::Release(command) => release::run(&context, command).await,
+        Command::Status(command) => status::run(&context, command).await,
+        Command::RenderNmstate(command) => render::run(&context, command).await,
+        Command::CheckCapacity(command) => capacity::run(&context, command).await,
+        Command::Completions(command) => {
+            printer.data(&cli::completion(command.shell))?;
+            Ok(ExitStatus::Fine)
+        }
+        Command::Man => {
+            printer.data(&cli::man_pages())?;
+            Ok(ExitStatus::Fine)
+        }
+    }
+}
+
+fn failed(printer: &Printer, failure: &Failure) -> ExitStatus {
+    printer.error(&failure.message);
+    if let Some(hint) = &failure.hint {
+        printer.hint(hint);
+    }
+    failure.status
+}

@@ -57,7 +57,7 @@ impl<'a> Board<'a> {
 
 /// Addresses of a pool that no host may have: excluded ones, the gateway, the name servers, and the network
 /// and broadcast address of the subnet.
-pub(super) fn unusable(pool: &Pool) -> SpanSet {
+pub fn unusable(pool: &Pool) -> SpanSet {
     let mut set = pool.exclude.clone();
     pool.gateway.iter().chain(&pool.nameservers).for_each(|a| set.insert_address(*a));
     for range in &pool.ranges {

@@ -8,7 +8,7 @@ use super::{Decision, Unmet, World};
 use crate::addr::{Family, SpanSet};
 use crate::ledger::{Change, page};
 use crate::model::{
-    Allocation, Claim, Gate, Given, Holder, Owner, PoolChoice, Problem, Reason, Slot, Standing, Wish,
+    Allocation, Claim, Gate, Given, Holder, Owner, Pool, PoolChoice, Problem, Reason, Slot, Standing, Wish,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -86,7 +86,7 @@ impl<'a> Chooser<'a> {
             reason,
             message,
         };
-        let candidates = self.candidates(wish);
+        let candidates = candidates(self.world.pools, wish);
         if candidates.iter().all(Vec::is_empty) {
             let message =
                 "no pool of the configuration matches this device (see `match` of the pools)".to_owned();
@@ -112,25 +112,6 @@ impl<'a> Chooser<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The pools of a wish by family. The first that fits decides the network; those of the same network
-    /// that follow it serve when it is full.
-    fn candidates(&self, wish: &Wish) -> [Vec<usize>; 2] {
-        let pools = self.world.pools;
-        Family::BOTH.map(|family| {
-            let fitting: Vec<usize> = match &wish.pools {
-                PoolChoice::Matching(subject) => (0..pools.len())
-                    .filter(|p| pools[*p].family == family && subject.fits(&pools[*p]))
-                    .collect(),
-                PoolChoice::Named(names) => names
-                    .iter()
-                    .filter_map(|name| pools.iter().position(|p| p.name == *name && p.family == family))
-                    .collect(),
-            };
-            let network = fitting.first().map(|p| pools[*p].network.clone());
-            fitting.into_iter().filter(|p| Some(&pools[*p].network) == network.as_ref()).collect()
-        })
     }
 
     fn pick(
@@ -367,4 +348,22 @@ impl<'a> Chooser<'a> {
         }
         (!picks.is_empty()).then(|| self.met(&picks))
     }
+}
+
+/// The pools of a wish by family. The first that fits decides the network; those of the same network that
+/// follow it serve when it is full.
+pub fn candidates(pools: &[Pool], wish: &Wish) -> [Vec<usize>; 2] {
+    Family::BOTH.map(|family| {
+        let fitting: Vec<usize> = match &wish.pools {
+            PoolChoice::Matching(subject) => {
+                (0..pools.len()).filter(|p| pools[*p].family == family && subject.fits(&pools[*p])).collect()
+            }
+            PoolChoice::Named(names) => names
+                .iter()
+                .filter_map(|name| pools.iter().position(|p| p.name == *name && p.family == family))
+                .collect(),
+        };
+        let network = fitting.first().map(|p| pools[*p].network.clone());
+        fitting.into_iter().filter(|p| Some(&pools[*p].network) == network.as_ref()).collect()
+    })
 }

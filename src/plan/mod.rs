@@ -6,8 +6,12 @@ mod capacity;
 mod choose;
 mod findings;
 mod records;
+#[cfg(test)]
+mod tests;
 
+pub use board::unusable as never;
 pub use capacity::{Cell, cells, usage};
+pub use choose::candidates;
 
 use crate::ledger::{Change, Ledger};
 use crate::model::{

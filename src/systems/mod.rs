@@ -14,6 +14,11 @@ pub trait System: Sync {
     /// Its name, as `--systems` and the reports have it.
     fn name(&self) -> &'static str;
 
+    /// Does it give addresses, or only see them?
+    fn serves(&self) -> bool {
+        true
+    }
+
     /// What it reads.
     fn sources(&self) -> &'static [Source];
 
@@ -22,6 +27,12 @@ pub trait System: Sync {
 
     /// The write that gives an owner its addresses.
     fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+
+    /// The claim of an object that a person names, whether it waits for mipam or not; an error says why it
+    /// cannot have one.
+    fn ask(&self, _kind: Kind, _object: &Object, _config: &Config) -> Option<Result<Claim, String>> {
+        None
+    }
 
     /// The objects that would appear if `parent` (a MachineSet, say) were scaled to that many replicas;
     /// `None` where this system does not know such a parent.

@@ -65,6 +65,10 @@ impl System for Seen {
         "seen"
     }
 
+    fn serves(&self) -> bool {
+        false
+    }
+
     fn sources(&self) -> &'static [Source] {
         SOURCES
     }

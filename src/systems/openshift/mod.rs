@@ -67,6 +67,23 @@ impl System for OpenShift {
         write::give(claim, given, pools, config)
     }
 
+    fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {
+        (kind == MACHINE).then(|| {
+            if object.deleting() {
+                return Err("it is being deleted".to_owned());
+            }
+            if let Some(why) = machine::paused(object) {
+                return Err(why);
+            }
+            let devices = devices(object);
+            if devices.is_empty() {
+                return Err("it has no network device".to_owned());
+            }
+            let wishes = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
+            Ok(Claim { owner: Owner::of(NAME, MACHINE, object), wishes, gate: Gate::Asked })
+        })
+    }
+
     fn parents(&self) -> &'static [Kind] {
         &[MACHINE_SET]
     }

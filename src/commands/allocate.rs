@@ -1,0 +1,118 @@
+//! `mipam allocate`: an address for a named object, or held under a name.
+
+use super::context::{self, Context};
+use super::{ExitStatus, Failure};
+use crate::cli::{Allocate, Reference};
+use crate::cluster::dir::Mode;
+use crate::config::Config;
+use crate::model::{API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, Owner, Pool, PoolChoice, Standing, Wish};
+use crate::output;
+use crate::pass::{self, Outcome, Sight};
+use crate::systems;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
+    let config = context.config()?;
+    let pool = context::pool(&config.pools, &command.pool)?.clone();
+    let owner_kind = command.owner.as_ref().map(owner_kind).transpose()?;
+    let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
+    let cluster = context.cluster(mode).await?;
+    let bar = context.bar();
+    let mut pass = context.pass(&*cluster, &config, &bar)?;
+    pass.dry_run = command.dry_run;
+    pass.scope = crate::plan::Scope::default();
+
+    let claim = match (&command.owner, owner_kind) {
+        (Some(reference), Some(kind)) => for_object(&pass.look().await?, reference, kind, &config)?,
+        _ => hold(command),
+    };
+    pass.scope.only = Some(claim.owner.clone());
+    let claim = narrowed(claim, &pool, &config.pools, command);
+    let had = RefCell::new(Vec::new());
+    let outcome = pass
+        .run(&|sight: &mut Sight| {
+            sight.survey.claims.retain(|c| !c.owner.same(&claim.owner));
+            sight.survey.claims.push(claim.clone());
+            *had.borrow_mut() = held(sight, &claim.owner, &pool);
+        })
+        .await;
+    drop(pass);
+    drop(bar);
+    finish(context, command, &outcome?, had.into_inner())
+}
+
+fn finish(context: &Context<'_>, command: &Allocate, outcome: &Outcome, had: Vec<Allocated>) -> Result<ExitStatus, Failure> {
+    if let Some(line) = outcome.report.pending.first() {
+        return Err(Failure::finding(line.message.clone()));
+    }
+    if let Some(failure) = outcome.failures.first() {
+        return Err(Failure::error(failure.clone()).hint("nothing is half done: run it again"));
+    }
+    if command.diff {
+        super::reconcile::diff(context.printer, &outcome.changed)?;
+    }
+    let mut allocated = outcome.granted.clone();
+    if allocated.is_empty() {
+        // Every device has its address already; the answer is the same as the first time.
+        allocated = had;
+    }
+    if allocated.is_empty() {
+        return Err(Failure::finding("it has an address already that is not from this pool".to_owned()));
+    }
+    allocated.sort_by(|a, b| (a.device.len(), a).cmp(&(b.device.len(), b)));
+    let report = AllocationReport { api_version: API_VERSION, kind: "AllocationReport", allocated, released: Vec::new() };
+    context.printer.data(&output::allocation::render(&report, &context.printer.look(), command.dry_run))?;
+    Ok(ExitStatus::Fine)
+}
+
+/// What the ledger has for the owner from this pool.
+fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
+    let entries = sight.seen.ledger.allocations().values();
+    let firm = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus));
+    let of_pool = firm.filter(|a| a.slot.network == pool.network && pool.contains(a.slot.address));
+    let of_owner = of_pool.filter(|a| a.holders.iter().any(|h| h.owner.same(owner)));
+    of_owner.flat_map(|a| pass::lines(a, &sight.pools)).collect()
+}
+
+fn owner_kind(reference: &Reference) -> Result<Kind, Failure> {
+    if reference.is_hold() {
+        return Err(Failure::error("--for names an object of the cluster").hint("for a hold use --name"));
+    }
+    let sources = systems::ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
+    let kinds: Vec<Kind> = sources.filter(|s| s.role == crate::model::Role::Owner).map(|s| s.kind).collect();
+    context::kind(reference, &kinds)
+}
+
+fn for_object(sight: &Sight, reference: &Reference, kind: Kind, config: &Config) -> Result<Claim, Failure> {
+    let target = kind.at(reference.namespace.as_deref().unwrap_or("default"), &reference.name);
+    let object = sight.seen.observed.find(&target);
+    let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
+    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(kind, object, config));
+    match asked.next() {
+        Some(Ok(claim)) => Ok(claim),
+        Some(Err(why)) => Err(Failure::finding(format!("{target} cannot be given an address: {why}"))),
+        None => Err(Failure::error(format!("mipam gives no addresses to {}", kind.resource()))),
+    }
+}
+
+fn hold(command: &Allocate) -> Claim {
+    let unnamed = || command.address.map(|a| a.to_string()).unwrap_or_default();
+    let owner = Owner::hold(&command.name.clone().unwrap_or_else(unnamed));
+    let device = |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
+    Claim { owner, wishes: (0..command.count.unwrap_or(1)).map(device).collect(), gate: Gate::Asked }
+}
+
+/// The claim with the pool that was named in place of the others of its family.
+fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -> Claim {
+    for (at, wish) in claim.wishes.iter_mut().enumerate() {
+        let mut names: Vec<Arc<str>> = vec![pool.name.clone()];
+        if let PoolChoice::Matching(subject) = &wish.pools {
+            let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
+            names.extend(others.map(|p| p.name.clone()));
+        }
+        wish.pools = PoolChoice::Named(names);
+        wish.asks = command.address.filter(|_| at == 0);
+    }
+    claim
+}

@@ -1,0 +1,167 @@
+//! What every command needs: the configuration, the cluster, the scope.
+
+use super::Failure;
+use crate::cli::{ClusterOptions, Reference};
+use crate::cluster::Cluster;
+use crate::cluster::dir::{DirCluster, Mode};
+use crate::cluster::kube::{Access, KubeCluster};
+use crate::config::{self, Config};
+use crate::ledger;
+use crate::model::{Kind, Pool, Seconds};
+use crate::output::{Printer, Progress};
+use crate::pass::{self, Pass};
+use crate::plan::Scope;
+use crate::systems;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Requests at once, unless told otherwise.
+pub(super) const IN_FLIGHT: usize = 64;
+
+/// A configuration that is larger than this is no configuration.
+const LARGEST_CONFIG: u64 = 4 << 20;
+
+/// Options and printer.
+pub(super) struct Context<'a> {
+    pub(super) options: &'a ClusterOptions,
+    pub(super) printer: &'a Printer,
+}
+
+impl Context<'_> {
+    /// Reads the configuration.
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        let path = self.config_path();
+        let shown = path.display().to_string();
+        let cannot = |why: &dyn std::fmt::Display| Failure::error(format!("cannot read the configuration {shown}: {why}"));
+        let size = std::fs::metadata(&path).map(|m| m.len());
+        match size {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Failure::error(format!("there is no configuration {shown}"))
+                    .hint("write one (ipam-config.yaml.example shows every key), or name it with --config"));
+            }
+            Err(error) => return Err(cannot(&error)),
+            Ok(size) if size > LARGEST_CONFIG => return Err(cannot(&format!("it has {size} bytes, more than {LARGEST_CONFIG}"))),
+            Ok(_) => {}
+        }
+        let bytes = std::fs::read(&path).map_err(|e| cannot(&e))?;
+        let text = String::from_utf8(bytes).map_err(|_| cannot(&"it is not UTF-8 text"))?;
+        let config = config::parse(&shown, &text).map_err(|errors| Failure::error(errors.to_string()))?;
+        for warning in &config.warnings {
+            self.printer.warn(warning);
+        }
+        Ok(config)
+    }
+
+    fn config_path(&self) -> PathBuf {
+        const NAME: &str = "ipam-config.yaml";
+        if let Some(path) = &self.options.config {
+            return path.clone();
+        }
+        let beside = self.options.dir.as_ref().map(|d| d.join(NAME)).filter(|p| p.exists());
+        beside.unwrap_or_else(|| PathBuf::from(NAME))
+    }
+
+    /// Opens the cluster. `mode` is how a directory is written.
+    pub(super) async fn cluster(&self, mode: Mode) -> Result<Box<dyn Cluster>, Failure> {
+        let Some(dir) = &self.options.dir else {
+            let access = Access {
+                kubeconfig: self.options.kubeconfig.clone(),
+                context: self.options.context.clone(),
+                server: self.options.apiserver.clone(),
+                timeout: self.options.request_timeout,
+            };
+            return Ok(Box::new(KubeCluster::connect(&access).await?));
+        };
+        Ok(Box::new(self.directory(dir, mode)?))
+    }
+
+    fn directory(&self, dir: &Path, mode: Mode) -> Result<DirCluster, Failure> {
+        let mut kinds = systems::kinds();
+        kinds.extend([ledger::CONFIG_MAP, ledger::NAMESPACE_KIND]);
+        let cluster = DirCluster::open(dir, &kinds, mode)?;
+        for note in cluster.notes() {
+            self.printer.warn(note);
+        }
+        Ok(cluster)
+    }
+
+    /// Who is served: what flags and configuration leave.
+    pub(super) fn scope(&self, config: &Config) -> Result<Scope, Failure> {
+        let known: Vec<&str> = config::SYSTEMS.to_vec();
+        if let Some(wrong) = self.options.systems.iter().find(|s| !known.contains(&s.as_str())) {
+            return Err(Failure::error(format!("--systems: there is no system {wrong:?}")).hint(format!("known are: {}", known.join(", "))));
+        }
+        let asked = (!self.options.systems.is_empty()).then(|| self.options.systems.clone());
+        let systems = match (asked, config.systems.clone()) {
+            (Some(asked), Some(configured)) => Some(asked.into_iter().filter(|s| configured.contains(s)).collect()),
+            (asked, configured) => asked.or(configured),
+        };
+        Ok(Scope { namespace: self.options.namespace.clone(), systems, only: None })
+    }
+
+    /// A pass on this cluster.
+    pub(super) fn pass<'p>(&self, cluster: &'p dyn Cluster, config: &'p Config, progress: &'p Bar<'_>) -> Result<Pass<'p>, Failure> {
+        Ok(Pass {
+            cluster,
+            config,
+            scope: self.scope(config)?,
+            now: now(),
+            in_flight: IN_FLIGHT,
+            dry_run: false,
+            progress,
+        })
+    }
+
+    /// The progress line.
+    pub(super) fn bar(&self) -> Bar<'_> {
+        Bar(Progress::start(self.printer, "reading the cluster"))
+    }
+
+    /// Prints what is worth a line with `-v`.
+    pub(super) fn notes(&self, notes: &[String]) {
+        notes.iter().for_each(|n| self.printer.note(n));
+    }
+}
+
+/// The progress line as a pass sees it.
+pub(super) struct Bar<'a>(Progress<'a>);
+
+impl pass::Progress for Bar<'_> {
+    fn stage(&self, what: &str, steps: usize) {
+        self.0.message(what);
+        self.0.set(steps as u64);
+    }
+
+    fn step(&self) {
+        self.0.inc();
+    }
+}
+
+/// The time, read once per command.
+pub(super) fn now() -> Seconds {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Seconds::try_from(since.as_secs()).unwrap_or(Seconds::MAX)
+}
+
+/// The pool of that name, or an error that lists the pools there are.
+pub(super) fn pool<'p>(pools: &'p [Pool], name: &str) -> Result<&'p Pool, Failure> {
+    pools.iter().find(|p| *p.name == *name).ok_or_else(|| {
+        let names: Vec<&str> = pools.iter().map(|p| &*p.name).collect();
+        let hint = if names.is_empty() { "the configuration has no pools".to_owned() } else { format!("the pools are: {}", names.join(", ")) };
+        Failure::error(format!("there is no pool {name:?}")).hint(hint)
+    })
+}
+
+/// The one kind among these that a reference names.
+pub(super) fn kind(reference: &Reference, among: &[Kind]) -> Result<Kind, Failure> {
+    let hits: Vec<Kind> = among.iter().copied().filter(|k| reference.is_kind(k)).collect();
+    let list = |kinds: &[Kind]| {
+        let names: Vec<String> = kinds.iter().map(|k| format!("{}.{}", k.kind.to_lowercase(), k.group)).collect();
+        names.join(", ")
+    };
+    match hits.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Failure::error(format!("mipam knows no kind {:?} here", reference.kind)).hint(format!("known are: {}", list(among)))),
+        several => Err(Failure::error(format!("{:?} can mean several kinds", reference.kind)).hint(format!("say which one: {}", list(several)))),
+    }
+}

@@ -1,0 +1,63 @@
+//! `mipam reconcile`: the pass.
+
+use super::context::Context;
+use super::{ExitStatus, Failure};
+use crate::apply::Changed;
+use crate::cli::{Format, Reconcile};
+use crate::cluster::dir::Mode;
+use crate::output::{self, Printer};
+use crate::pass::Outcome;
+
+pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
+    let config = context.config()?;
+    let mode = match &command.out {
+        Some(dir) => Mode::Out(dir.clone()),
+        None if command.dry_run => Mode::ReadOnly,
+        None => Mode::InPlace,
+    };
+    let cluster = context.cluster(mode).await?;
+    let bar = context.bar();
+    let mut pass = context.pass(&*cluster, &config, &bar)?;
+    pass.dry_run = command.dry_run;
+    pass.in_flight = usize::from(command.max_in_flight);
+    let outcome = pass.run(&|_| ()).await;
+    drop(pass);
+    drop(bar);
+    let outcome = outcome?;
+    context.notes(&outcome.notes);
+    if command.diff {
+        diff(context.printer, &outcome.changed)?;
+    }
+    let look = context.printer.look();
+    context.printer.data(&output::reconcile::render(&outcome.report, &look, command.dry_run))?;
+    Ok(status(context.printer, &outcome))
+}
+
+/// Failed writes are errors; what waits or is wrong is a finding.
+fn status(printer: &Printer, outcome: &Outcome) -> ExitStatus {
+    for failure in &outcome.failures {
+        printer.error(failure);
+    }
+    if !outcome.failures.is_empty() {
+        printer.hint("nothing is half done: run it again");
+        ExitStatus::Error
+    } else if outcome.report.pending.is_empty() && outcome.report.problems.is_empty() {
+        ExitStatus::Fine
+    } else {
+        ExitStatus::Finding
+    }
+}
+
+/// Prints what changed; on stderr where stdout is for programs.
+pub(super) fn diff(printer: &Printer, changed: &[Changed]) -> Result<(), Failure> {
+    let for_programs = matches!(printer.format, Format::Json | Format::Yaml | Format::Name);
+    for change in changed {
+        let text = output::diff(change.before.as_ref(), Some(&change.after), printer.color && !for_programs);
+        if for_programs {
+            printer.text(&text);
+        } else {
+            printer.data(&text)?;
+        }
+    }
+    Ok(())
+}
