@@ -1,1 +1,41 @@
-//! One printer: tables, diffs, progress, maps.
+//! All that people see: pure functions from data to text, and one printer that owns stdout and stderr.
+//!
+//! A renderer takes a report and a [`Look`] and returns the whole text for stdout, which
+//! [`Printer::data`] prints.
+
+mod paint;
+mod printer;
+mod progress;
+
+#[cfg(test)]
+pub(crate) use printer::Captured;
+pub use printer::Printer;
+pub use progress::Progress;
+
+use crate::cli::Format;
+use serde::Serialize;
+
+/// How data is shown: which form, in colour or not, and how wide the terminal is, if there is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// The form.
+    pub format: Format,
+    /// With colour?
+    pub color: bool,
+    /// Columns of the terminal; `None` where lines may be as long as they like.
+    pub width: Option<u16>,
+}
+
+/// Pretty JSON with a newline at the end.
+pub fn json<T: Serialize>(data: &T) -> String {
+    let text = serde_json::to_string_pretty(data);
+    text.unwrap_or_else(|e| format!("\"cannot be written as JSON: {e}\"")) + "\n"
+}
+
+/// The JSON form as YAML.
+pub fn yaml<T: Serialize>(data: &T) -> String {
+    match serde_json::to_value(data) {
+        Ok(value) => crate::yaml::to_yaml(&value),
+        Err(e) => format!("# cannot be written as YAML: {e}\n"),
+    }
+}
