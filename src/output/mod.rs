@@ -3,10 +3,24 @@
 //! A renderer takes a report and a [`Look`] and returns the whole text for stdout, which
 //! [`Printer::data`] prints.
 
+pub mod allocation;
+pub mod capacity;
+mod diff;
+mod lines;
+pub mod map;
+mod number;
 mod paint;
 mod printer;
 mod progress;
+pub mod reconcile;
+pub mod status;
+mod table;
 
+#[cfg(test)]
+mod samples;
+
+pub use diff::diff;
+pub use number::number;
 #[cfg(test)]
 pub(crate) use printer::Captured;
 pub use printer::Printer;
@@ -37,5 +51,23 @@ pub fn yaml<T: Serialize>(data: &T) -> String {
     match serde_json::to_value(data) {
         Ok(value) => crate::yaml::to_yaml(&value),
         Err(e) => format!("# cannot be written as YAML: {e}\n"),
+    }
+}
+
+/// A report in the form that was asked for; `names` and `tables` are asked only for what is theirs.
+fn render<T: Serialize>(
+    report: &T,
+    look: Look,
+    names: impl FnOnce() -> Vec<String>,
+    tables: impl FnOnce() -> Vec<String>,
+) -> String {
+    match look.format {
+        Format::Json => json(report),
+        Format::Yaml => yaml(report),
+        Format::Name => names().iter().map(|name| name.clone() + "\n").collect(),
+        Format::Table | Format::Wide => {
+            let blocks: Vec<_> = tables().into_iter().filter(|block| !block.is_empty()).collect();
+            blocks.join("\n")
+        }
     }
 }
