@@ -1,0 +1,224 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_mipam_global_optspecs
+    string join \n color= v/verbose q/quiet config= dir= kubeconfig= context= apiserver= n/namespace= systems= request-timeout= h/help V/version
+end
+
+function __fish_mipam_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_mipam_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_mipam_using_subcommand
+    set -l cmd (__fish_mipam_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c mipam -n "__fish_mipam_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_needs_command" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_needs_command" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_needs_command" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_needs_command" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_needs_command" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_needs_command" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_needs_command" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_needs_command" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_needs_command" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_needs_command" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_needs_command" -s V -l version -d 'Print version'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "reconcile" -d 'Give every waiting machine its addresses, and free those whose machine is gone'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "allocate" -d 'Take addresses out of a pool, for an object or for yourself'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "release" -d 'Give an address back to its pool'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "status" -d 'Show how full the pools are, who waits, and what is wrong'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "render-nmstate" -d 'Print a machine\'s network configuration, without writing anything'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "check-capacity" -d 'Tell whether there are enough free addresses for what you plan'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "man" -d 'Print the manual pages'
+complete -c mipam -n "__fish_mipam_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l out -d 'With --dir: leave the files there alone and write the result to this directory' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l max-in-flight -d 'How many writes may be under way at the same time' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
+wide\t'The same with more columns'
+json\t'For programs'
+yaml\t'For programs that prefer YAML'
+name\t'One name or address a line'"
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l dry-run -d 'Show what would be done, and write nothing'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l diff -d 'Show the objects that change, line by line'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l pool -d 'The pool to take from' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l for -d 'The object that gets the address, as KIND[.GROUP]/NAMESPACE/NAME' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l name -d 'Hold the address under this name, for use outside the cluster' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l address -d 'The very address to take [default: the lowest free one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l count -d 'How many addresses to hold [default: 1]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
+wide\t'The same with more columns'
+json\t'For programs'
+yaml\t'For programs that prefer YAML'
+name\t'One name or address a line'"
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l dry-run -d 'Show what would be done, and write nothing'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l diff -d 'Show the objects that change, line by line'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l pool -d 'The pool of the address, where several networks use the same one' -r
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
+wide\t'The same with more columns'
+json\t'For programs'
+yaml\t'For programs that prefer YAML'
+name\t'One name or address a line'"
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s y -l yes -d 'Do not ask'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l force -d 'Release even though the object that holds the address exists'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l dry-run -d 'Show what would be done, and write nothing'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l pool -d 'Only this pool' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
+wide\t'The same with more columns'
+json\t'For programs'
+yaml\t'For programs that prefer YAML'
+name\t'One name or address a line'"
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand status" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l addresses -d 'List every address that is given out, and to whom'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l map -d 'Draw each pool, one character for an address'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l address -d 'Instead of a machine: any address of a pool' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l pool -d 'The pool of that address' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s o -l output -d 'How to print the configuration' -r -f -a "nmstate\t'What nmstatectl takes'
+networkmanager\t'The connection files that NetworkManager takes'
+json\t'The nmstate document as JSON'
+yaml\t'The nmstate document as YAML'"
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l pool -d 'Only this pool [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l need -d 'How many more addresses you need' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l for -d 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l replicas -d 'To how many machines in all' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
+wide\t'The same with more columns'
+json\t'For programs'
+yaml\t'For programs that prefer YAML'
+name\t'One name or address a line'"
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Even into a file or a pipe'
+never\t'Not at all'"
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l config -d 'The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l dir -d 'Use the YAML and JSON files below DIR as the cluster' -r -f -a "(__fish_complete_directories)"
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l kubeconfig -d 'How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod\'s own account]' -r -F
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l context -d 'The kubeconfig context to use [default: the current one]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l apiserver -d 'The address of the API server, in place of the one in the kubeconfig' -r -f
+complete -c mipam -n "__fish_mipam_using_subcommand man" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand man" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand man" -s v -l verbose -d 'Say more about what is done, on stderr'
+complete -c mipam -n "__fish_mipam_using_subcommand man" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
+complete -c mipam -n "__fish_mipam_using_subcommand man" -s h -l help -d 'Print help'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "reconcile" -d 'Give every waiting machine its addresses, and free those whose machine is gone'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "allocate" -d 'Take addresses out of a pool, for an object or for yourself'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "release" -d 'Give an address back to its pool'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "status" -d 'Show how full the pools are, who waits, and what is wrong'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "render-nmstate" -d 'Print a machine\'s network configuration, without writing anything'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "check-capacity" -d 'Tell whether there are enough free addresses for what you plan'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "man" -d 'Print the manual pages'
+complete -c mipam -n "__fish_mipam_using_subcommand help; and not __fish_seen_subcommand_from reconcile allocate release status render-nmstate check-capacity completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -1,0 +1,269 @@
+//! What each command takes of its own, with its help and examples.
+
+use super::{FormatOption, MachineRef, NmstateFormat, Reference, Shell, Target};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgGroup, Args, ValueHint, value_parser};
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// What `reconcile` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = RECONCILE_EXAMPLES)]
+pub struct Reconcile {
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Show the objects that change, line by line
+    #[arg(long)]
+    pub diff: bool,
+
+    /// With --dir: leave the files there alone and write the result to this directory
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "dry_run")]
+    pub out: Option<PathBuf>,
+
+    /// How many writes may be under way at the same time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u16).range(1..=1024))]
+    pub max_in_flight: u16,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `allocate` takes.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = ALLOCATE_EXAMPLES,
+    group(ArgGroup::new("what").args(["owner", "name", "address"]).required(true).multiple(true))
+)]
+pub struct Allocate {
+    /// The pool to take from
+    #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
+    pub pool: String,
+
+    /// The object that gets the address, as KIND[.GROUP]/NAMESPACE/NAME
+    #[arg(long = "for", value_name = "OBJECT", conflicts_with = "name")]
+    pub owner: Option<Reference>,
+
+    /// Hold the address under this name, for use outside the cluster
+    #[arg(long, value_name = "HOLD", value_parser = hold)]
+    pub name: Option<String>,
+
+    /// The very address to take [default: the lowest free one]
+    #[arg(long, value_name = "IP")]
+    pub address: Option<IpAddr>,
+
+    /// How many addresses to hold [default: 1]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    #[arg(conflicts_with_all = ["owner", "address"])]
+    pub count: Option<u32>,
+
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Show the objects that change, line by line
+    #[arg(long)]
+    pub diff: bool,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `release` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = RELEASE_EXAMPLES)]
+pub struct Release {
+    /// An address, or whose addresses: KIND[.GROUP]/NAMESPACE/NAME, or hold/NAME
+    #[arg(value_name = "TARGET")]
+    pub target: Target,
+
+    /// The pool of the address, where several networks use the same one
+    #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
+    pub pool: Option<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+
+    /// Release even though the object that holds the address exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `status` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = STATUS_EXAMPLES)]
+pub struct Status {
+    /// Only this pool
+    #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
+    pub pool: Option<String>,
+
+    /// List every address that is given out, and to whom
+    #[arg(long)]
+    pub addresses: bool,
+
+    /// Draw each pool, one character for an address
+    #[arg(long)]
+    pub map: bool,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `render-nmstate` takes.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = RENDER_EXAMPLES,
+    group(ArgGroup::new("what").args(["machine", "address"]).required(true))
+)]
+pub struct RenderNmstate {
+    /// The machine: NAME, NAMESPACE/NAME or KIND[.GROUP]/NAMESPACE/NAME
+    #[arg(value_name = "MACHINE")]
+    pub machine: Option<MachineRef>,
+
+    /// Instead of a machine: any address of a pool
+    #[arg(long, value_name = "IP", requires = "pool")]
+    pub address: Option<IpAddr>,
+
+    /// The pool of that address
+    #[arg(long, value_name = "POOL", requires = "address", conflicts_with = "machine")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub pool: Option<String>,
+
+    /// How to print the configuration
+    #[arg(short = 'o', long = "output", value_name = "FORMAT", value_enum, default_value_t = NmstateFormat::Nmstate)]
+    #[arg(help_heading = "Output options")]
+    pub format: NmstateFormat,
+}
+
+/// What `check-capacity` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = CAPACITY_EXAMPLES)]
+pub struct CheckCapacity {
+    /// Only this pool [default: all]
+    #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
+    pub pool: Option<String>,
+
+    /// How many more addresses you need
+    #[arg(long, value_name = "N", value_parser = number, conflicts_with_all = ["owner", "replicas"])]
+    pub need: Option<u128>,
+
+    /// What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME
+    #[arg(long = "for", value_name = "OBJECT", requires = "replicas")]
+    pub owner: Option<Reference>,
+
+    /// To how many machines in all
+    #[arg(long, value_name = "N", requires = "owner")]
+    pub replicas: Option<u32>,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `completions` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: Shell,
+}
+
+/// The name of a hold, which must also work in `hold/NAME`.
+fn hold(text: &str) -> Result<String, String> {
+    match format!("hold/{text}").parse::<Reference>() {
+        Ok(reference) if reference.is_hold() => Ok(reference.name),
+        _ => Err("a hold's name has no slash, space or control character, and no dot at its ends".to_owned()),
+    }
+}
+
+/// A count that may be as large as an IPv6 pool.
+fn number(text: &str) -> Result<u128, String> {
+    text.parse().map_err(|_| "write a whole number, such as 5".to_owned())
+}
+
+const RECONCILE_EXAMPLES: &str = "\
+Examples:
+  # See what would change, then do it
+  mipam reconcile --dry-run --diff
+  mipam reconcile
+
+  # The same on files: read lab, write the result to lab-out
+  mipam reconcile --dir lab --out lab-out
+
+  # For a program: who got which address?
+  mipam reconcile -o json";
+
+const ALLOCATE_EXAMPLES: &str = "\
+Examples:
+  # Hold an address for a printer that is not in the cluster
+  mipam allocate --pool lab --name printer
+
+  # Hold five, and print only the addresses
+  mipam allocate --pool lab --name rack-7 --count 5 -o name
+
+  # Give a machine the address of your choice
+  mipam allocate --pool lab --for machine/openshift-machine-api/worker-0 --address 192.168.101.70";
+
+const RELEASE_EXAMPLES: &str = "\
+Examples:
+  # One address
+  mipam release 192.168.101.70
+
+  # All that a hold or a machine has, without being asked
+  mipam release hold/printer --yes
+  mipam release machine/openshift-machine-api/worker-0 --yes";
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  # All pools
+  mipam status
+
+  # Who has which address of one pool?
+  mipam status --pool lab --addresses
+
+  # In a script: the names of the pools
+  mipam status -o name";
+
+const RENDER_EXAMPLES: &str = "\
+Examples:
+  # What will this machine get?
+  mipam render-nmstate openshift-machine-api/worker-0
+
+  # Check it where nmstate is installed
+  mipam render-nmstate --address 192.168.101.70 --pool lab > worker.yaml && nmstatectl validate worker.yaml
+
+  # The same as files for NetworkManager
+  mipam render-nmstate --address 192.168.101.70 --pool lab -o networkmanager";
+
+const CAPACITY_EXAMPLES: &str = "\
+Examples:
+  # Is there room for 5 more?
+  mipam check-capacity --pool lab --need 5
+
+  # Is there room to scale a MachineSet to 12?
+  mipam check-capacity --for machineset/openshift-machine-api/workers --replicas 12";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  # bash, for this session
+  source <(mipam completions bash)
+
+  # zsh, from the next session on
+  mipam completions zsh > \"${fpath[1]}/_mipam\"
+
+  # fish, from the next session on
+  mipam completions fish > ~/.config/fish/completions/mipam.fish";

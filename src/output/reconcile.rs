@@ -1,0 +1,208 @@
+//! What `reconcile` says.
+
+use super::Look;
+use super::lines::{DRY_RUN, allocated, by_address, counted, owner, pending, problems};
+use crate::model::ReconcileReport;
+
+/// The report as text; `dry_run` chooses the words of the summary.
+pub fn render(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
+    let names = || {
+        let mut names: Vec<_> = report.allocated.iter().map(owner).collect();
+        // An owner with several devices or families has as many lines, one after the other.
+        names.dedup();
+        names
+    };
+    super::render(report, look, names, || {
+        vec![
+            allocated(&report.allocated, look),
+            by_address("RELEASED", &report.released, look),
+            pending(&report.pending, look),
+            problems(&report.problems, look),
+            summary(report, dry_run),
+        ]
+    })
+}
+
+fn summary(report: &ReconcileReport, dry_run: bool) -> String {
+    let would = if dry_run { "would be " } else { "" };
+    format!(
+        "{} {would}allocated, {} kept, {} {would}released, {} pending, {} ({}, {})\n{}",
+        report.allocated.len(),
+        report.kept,
+        report.released.len(),
+        report.pending.len(),
+        counted(report.problems.len() as u64, "problem"),
+        counted(report.reads, "read"),
+        counted(report.writes, "write"),
+        if dry_run { DRY_RUN } else { "" },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{look, nothing_to_reconcile, reconcile};
+    use super::*;
+    use crate::cli::Format;
+
+    #[test]
+    fn table() {
+        insta::assert_snapshot!(render(&reconcile(), look(Format::Table), false), @"
+        SYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS
+        openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23
+        openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64
+        openshift  Machine  openshift-machine-api  worker-1  0       lab   192.168.101.66/23
+
+        RELEASED           POOL  OWNER                                   DEVICE
+        192.168.101.70/23  lab   Machine/openshift-machine-api/worker-7  0
+
+        PENDING                                 DEVICE  POOL  REASON         MESSAGE
+        Machine/openshift-machine-api/worker-9  0       lab   PoolExhausted  all 14 addresses of pool lab are taken
+
+        PROBLEM    OBJECT                                  MESSAGE
+        Duplicate  Machine/openshift-machine-api/worker-3  192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them
+
+        3 allocated, 2 kept, 1 released, 1 pending, 1 problem (12 reads, 5 writes)
+        ");
+    }
+
+    #[test]
+    fn wide_dry_run() {
+        insta::assert_snapshot!(render(&reconcile(), look(Format::Wide), true), @"
+        SYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS            NETWORK
+        openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23  -
+        openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64    -
+        openshift  Machine  openshift-machine-api  worker-1  0       lab   192.168.101.66/23  -
+
+        RELEASED           POOL  OWNER                                   DEVICE  SYSTEM     NETWORK
+        192.168.101.70/23  lab   Machine/openshift-machine-api/worker-7  0       openshift  -
+
+        PENDING                                 DEVICE  POOL  REASON         MESSAGE
+        Machine/openshift-machine-api/worker-9  0       lab   PoolExhausted  all 14 addresses of pool lab are taken
+
+        PROBLEM    OBJECT                                  MESSAGE
+        Duplicate  Machine/openshift-machine-api/worker-3  192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them
+
+        3 would be allocated, 2 kept, 1 would be released, 1 pending, 1 problem (12 reads, 5 writes)
+        dry run: nothing was written
+        ");
+    }
+
+    #[test]
+    fn on_a_coloured_terminal_of_100_columns() {
+        let look = Look { color: true, width: Some(100), ..Look::default() };
+        insta::assert_snapshot!(render(&reconcile(), look, false), @"
+        \u{1b}[1mSYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS\u{1b}[0m
+        openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23
+        openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64
+        openshift  Machine  openshift-machine-api  worker-1  0       lab   192.168.101.66/23
+
+        \u{1b}[1mRELEASED           POOL  OWNER                                   DEVICE\u{1b}[0m
+        192.168.101.70/23  lab   Machine/openshift-machine-api/worker-7  0
+
+        \u{1b}[1mPENDING                                 DEVICE  POOL  REASON         MESSAGE\u{1b}[0m
+        Machine/openshift-machine-api/worker-9  0       lab   \u{1b}[33mPoolExhausted\u{1b}[0m  all 14 addresses of pool lab are taken
+
+        \u{1b}[1mPROBLEM    OBJECT                                  MESSAGE\u{1b}[0m
+        \u{1b}[31mDuplicate\u{1b}[0m  Machine/openshift-machine-api/worker-3  192.168.101.66 is also on
+                                                           Machine/openshift-machine-api/worker-2; change
+                                                           one of them
+
+        3 allocated, 2 kept, 1 released, 1 pending, 1 problem (12 reads, 5 writes)
+        ");
+    }
+
+    #[test]
+    fn names_each_owner_once() {
+        insta::assert_snapshot!(render(&reconcile(), look(Format::Name), false), @"
+        Machine/openshift-machine-api/worker-0
+        Machine/openshift-machine-api/worker-1
+        ");
+    }
+
+    #[test]
+    fn json_and_yaml() {
+        let mut report = nothing_to_reconcile();
+        report.allocated.push(reconcile().allocated[0].clone());
+        report.pending = reconcile().pending;
+        report.problems = reconcile().problems;
+        insta::assert_snapshot!(render(&report, look(Format::Json), false), @r#"
+        {
+          "apiVersion": "mipam.io/v1",
+          "kind": "ReconcileReport",
+          "allocated": [
+            {
+              "system": "openshift",
+              "kind": "Machine",
+              "namespace": "openshift-machine-api",
+              "name": "worker-0",
+              "device": "0",
+              "pool": "lab",
+              "address": "192.168.101.65/23"
+            }
+          ],
+          "kept": 0,
+          "released": [],
+          "pending": [
+            {
+              "system": "openshift",
+              "kind": "Machine",
+              "namespace": "openshift-machine-api",
+              "name": "worker-9",
+              "device": "0",
+              "pool": "lab",
+              "reason": "PoolExhausted",
+              "message": "all 14 addresses of pool lab are taken"
+            }
+          ],
+          "problems": [
+            {
+              "kind": "Duplicate",
+              "object": "Machine/openshift-machine-api/worker-3",
+              "message": "192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them"
+            }
+          ],
+          "reads": 1,
+          "writes": 0
+        }
+        "#);
+        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @"
+        apiVersion: mipam.io/v1
+        kind: ReconcileReport
+        allocated:
+        - system: openshift
+          kind: Machine
+          namespace: openshift-machine-api
+          name: worker-0
+          device: '0'
+          pool: lab
+          address: 192.168.101.65/23
+        kept: 0
+        released: []
+        pending:
+        - system: openshift
+          kind: Machine
+          namespace: openshift-machine-api
+          name: worker-9
+          device: '0'
+          pool: lab
+          reason: PoolExhausted
+          message: all 14 addresses of pool lab are taken
+        problems:
+        - kind: Duplicate
+          object: Machine/openshift-machine-api/worker-3
+          message: 192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them
+        reads: 1
+        writes: 0
+        ");
+    }
+
+    #[test]
+    fn nothing_to_do() {
+        insta::assert_snapshot!(render(&nothing_to_reconcile(), look(Format::Table), false), @"0 allocated, 0 kept, 0 released, 0 pending, 0 problems (1 read, 0 writes)");
+        insta::assert_snapshot!(render(&nothing_to_reconcile(), look(Format::Table), true), @"
+        0 would be allocated, 0 kept, 0 would be released, 0 pending, 0 problems (1 read, 0 writes)
+        dry run: nothing was written
+        ");
+        assert_eq!(render(&nothing_to_reconcile(), look(Format::Name), false), "");
+    }
+}
