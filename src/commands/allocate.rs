@@ -62,7 +62,7 @@ fn finish(context: &Context<'_>, command: &Allocate, outcome: &Outcome, had: Vec
     }
     allocated.sort_by(|a, b| (a.device.len(), a).cmp(&(b.device.len(), b)));
     let report = AllocationReport { api_version: API_VERSION, kind: "AllocationReport", allocated, released: Vec::new() };
-    context.printer.data(&output::allocation::render(&report, &context.printer.look(), command.dry_run))?;
+    context.printer.data(&output::allocation::render(&report, context.printer.look(), command.dry_run))?;
     Ok(ExitStatus::Fine)
 }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     drop(pass);
     drop(bar);
     let report = report(&mut pools, &groups, messages, command.pool.as_deref());
-    context.printer.data(&output::capacity::render(&report, &context.printer.look()))?;
+    context.printer.data(&output::capacity::render(&report, context.printer.look()))?;
     Ok(if report.fits { ExitStatus::Fine } else { ExitStatus::Finding })
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
         diff(context.printer, &outcome.changed)?;
     }
     let look = context.printer.look();
-    context.printer.data(&output::reconcile::render(&outcome.report, &look, command.dry_run))?;
+    context.printer.data(&output::reconcile::render(&outcome.report, look, command.dry_run))?;
     Ok(status(context.printer, &outcome))
 }
 
@@ -54,7 +54,7 @@ pub(super) fn diff(printer: &Printer, changed: &[Changed]) -> Result<(), Failure
     for change in changed {
         let text = output::diff(change.before.as_ref(), Some(&change.after), printer.color && !for_programs);
         if for_programs {
-            printer.text(&text);
+            printer.aside(&text);
         } else {
             printer.data(&text)?;
         }

@@ -50,7 +50,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         if command.dry_run || record(&*cluster, &mut sight, &config.pools, &decision).await? {
             let released: Vec<Allocated> = found.iter().flat_map(|a| pass::lines(a, &config.pools)).collect();
             let report = AllocationReport { api_version: API_VERSION, kind: "AllocationReport", allocated: Vec::new(), released };
-            context.printer.data(&output::allocation::render(&report, &context.printer.look(), command.dry_run))?;
+            context.printer.data(&output::allocation::render(&report, context.printer.look(), command.dry_run))?;
             return Ok(ExitStatus::Fine);
         }
     }

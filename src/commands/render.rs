@@ -82,7 +82,7 @@ fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<&'s Object, Failur
     let all = sight.seen.observed.all(openshift::MACHINE);
     let (namespace, name) = match machine {
         MachineRef::Name { namespace, name } => (namespace, name),
-        MachineRef::Reference(reference) => {
+        MachineRef::Full(reference) => {
             context::kind(reference, &[openshift::MACHINE])?;
             (&reference.namespace, &reference.name)
         }

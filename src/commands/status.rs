@@ -50,7 +50,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
     drop(bar);
     context.notes(&notes);
     let details = output::status::Details { addresses: command.addresses, maps: &maps };
-    context.printer.data(&output::status::render(&report, &context.printer.look(), &details))?;
+    context.printer.data(&output::status::render(&report, context.printer.look(), &details))?;
     let fine = report.pending.is_empty() && report.problems.is_empty();
     Ok(if fine { ExitStatus::Fine } else { ExitStatus::Finding })
 }

@@ -112,6 +112,11 @@ impl Printer {
         self.say(&format!("\n{} {}\n", Paint::BoldCyan.on("hint:", self.stderr.color), plain(text)));
     }
 
+    /// Text as it is on stderr, always: what a person reads beside the data that a program reads.
+    pub fn aside(&self, text: &str) {
+        self.say(text);
+    }
+
     /// A question on stderr, without a newline, for the answer to stand behind.
     pub fn ask(&self, text: &str) {
         self.say(&format!("{} ", plain(text)));

@@ -1,0 +1,62 @@
+//! A scenario on the real API server; writes are counted there.
+
+use super::{Stage, Target};
+use crate::bed::accounts::ADMIN;
+use crate::bed::audit::Mark;
+use crate::bed::{self, Locked, Profile};
+use serde_json::{Value, json};
+
+pub const HOLD: &str = "test.mipam.io/hold";
+
+pub struct Api {
+    bed: Locked<'static>,
+    mark: Mark,
+}
+
+impl Api {
+    pub fn new(profile: Profile) -> Self {
+        let bed = bed::shared(profile).lock();
+        let mark = bed.mark();
+        Self { bed, mark }
+    }
+}
+
+impl Stage for Api {
+    fn create(&mut self, yaml: &str) {
+        self.bed.create(yaml);
+    }
+
+    fn delete(&mut self, target: &Target, hold: bool) {
+        let (api, kind, namespace, name) = (target.api_version(), &target.kind, &target.namespace, &target.name);
+        if hold {
+            self.bed.merge(api, kind, namespace, name, &json!({ "metadata": { "finalizers": [HOLD] } }));
+        }
+        self.bed.delete(api, kind, namespace, name);
+    }
+
+    fn merge(&mut self, target: &Target, patch: &Value) {
+        self.bed.merge(target.api_version(), &target.kind, &target.namespace, &target.name, patch);
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        vec!["--kubeconfig".to_owned(), self.bed.kubeconfig(ADMIN).display().to_string()]
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        let mut found = self.bed.list("machine.openshift.io/v1beta1", "Machine");
+        let maps = self.bed.list("v1", "ConfigMap");
+        found.extend(maps.into_iter().filter(|m| m["metadata"]["namespace"] == "mipam-system"));
+        found
+    }
+
+    fn begin(&mut self) {
+        self.mark = self.bed.mark();
+    }
+
+    fn writes(&self) -> Option<(usize, usize)> {
+        let writes = self.bed.writes_since(self.mark, ADMIN);
+        let of = |resource: &str| writes.iter().filter(|w| w.resource == resource).count();
+        assert_eq!(of("machines") + of("configmaps") + of("namespaces"), writes.len(), "writes to something else: {writes:?}");
+        Some((of("machines"), of("configmaps")))
+    }
+}

@@ -1,0 +1,119 @@
+//! A scenario on a directory: one file an object, with uids as an API server would give them.
+
+use super::{Stage, Target};
+use crate::bed::{Profile, documents};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+pub struct Directory {
+    dir: TempDir,
+    uids: u32,
+}
+
+impl Directory {
+    pub fn new(crds: Option<Profile>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, crd) in crds.map(Profile::crds).unwrap_or_default() {
+            std::fs::write(dir.path().join(format!("crd-{name}.yaml")), serde_yaml::to_string(&crd).unwrap()).unwrap();
+        }
+        Self { dir, uids: 0 }
+    }
+
+    fn path(&self, kind: &str, namespace: &str, name: &str) -> PathBuf {
+        self.dir.path().join(format!("{kind}-{namespace}-{name}.yaml"))
+    }
+
+    fn read(path: &Path) -> Value {
+        documents(&std::fs::read_to_string(path).unwrap()).remove(0)
+    }
+}
+
+impl Stage for Directory {
+    fn create(&mut self, yaml: &str) {
+        for mut object in documents(yaml) {
+            self.uids += 1;
+            object["metadata"]["uid"] = json!(format!("uid-{}", self.uids));
+            let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+            let path = self.path(object["kind"].as_str().unwrap(), &text("namespace"), &text("name"));
+            assert!(!path.exists(), "{} is there already", path.display());
+            std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+        }
+    }
+
+    fn delete(&mut self, target: &Target, hold: bool) {
+        let path = self.path(&target.kind, &target.namespace, &target.name);
+        if hold {
+            let mut object = Self::read(&path);
+            object["metadata"]["finalizers"] = json!([super::api::HOLD]);
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+        } else {
+            std::fs::remove_file(path).unwrap();
+            // What is deleted is no reason to forget the kind: a cluster serves it all the same.
+            let crd = json!({
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": { "name": "machines.machine.openshift.io" },
+                "spec": {
+                    "group": "machine.openshift.io",
+                    "names": { "kind": "Machine", "plural": "machines" },
+                    "versions": [{ "name": "v1beta1", "served": true, "storage": true }],
+                },
+            });
+            std::fs::write(self.dir.path().join("crd-kept.yaml"), serde_yaml::to_string(&crd).unwrap()).unwrap();
+        }
+    }
+
+    fn merge(&mut self, target: &Target, patch: &Value) {
+        let path = self.path(&target.kind, &target.namespace, &target.name);
+        let mut object = Self::read(&path);
+        merge(&mut object, patch);
+        std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        vec!["--dir".to_owned(), self.dir.path().display().to_string()]
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.dir.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|e| e == "yaml") {
+                    found.extend(documents(&std::fs::read_to_string(path).unwrap()));
+                }
+            }
+        }
+        found.retain(|o| o["kind"] == "Machine" || o["kind"] == "ConfigMap");
+        found
+    }
+
+    fn begin(&mut self) {}
+
+    fn writes(&self) -> Option<(usize, usize)> {
+        None
+    }
+}
+
+/// A JSON merge patch as RFC 7386 has it.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(changes) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, change) in changes {
+        if change.is_null() {
+            target.as_object_mut().unwrap().remove(key);
+        } else {
+            merge(&mut target[key], change);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Takes out what differs from run to run: uids, times, versions, epochs, counts of reads.
+
+use serde_json::{Map, Value, json};
+
+/// What a run printed: JSON without its counts, or text.
+pub fn output(stdout: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(stdout).into_owned();
+    match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Object(mut report)) => {
+            report.remove("reads");
+            report.remove("writes");
+            // The rest of the text has no times; messages may.
+            let printed = self::text(&serde_json::to_string(&report).unwrap());
+            serde_json::from_str(&printed).unwrap()
+        }
+        _ => Value::String(self::text(&text)),
+    }
+}
+
+/// Times become `<time>`.
+pub fn text(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("20") {
+        let candidate = &rest[at..];
+        let shape = |i: usize, b: u8| match i {
+            4 | 7 => b == b'-',
+            10 => b == b'T',
+            13 | 16 => b == b':',
+            19 => b == b'Z',
+            _ => b.is_ascii_digit(),
+        };
+        let is_time = candidate.len() >= 20 && candidate.bytes().take(20).enumerate().all(|(i, b)| shape(i, b));
+        let (shown, used) = if is_time { ("<time>", 20) } else { ("20", 2) };
+        out.push_str(&rest[..at]);
+        out.push_str(shown);
+        rest = &candidate[used..];
+    }
+    out + rest
+}
+
+/// Machines and the ledger as a person would compare them.
+pub fn objects(objects: Vec<Value>) -> Value {
+    let mut machines = Map::new();
+    let mut ledger = Map::new();
+    for object in objects {
+        let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+        if object["kind"] == "Machine" {
+            machines.insert(format!("{}/{}", text("namespace"), text("name")), machine(&object));
+        } else if text("name") == "mipam-ledger" {
+            ledger.insert("pools".to_owned(), serde_json::from_str(object["data"]["pools"].as_str().unwrap()).unwrap());
+        } else {
+            let entries = object["data"].as_object().cloned().unwrap_or_default();
+            let entries: Map<String, Value> = entries.iter().map(|(k, v)| (k.clone(), entry(v))).collect();
+            ledger.insert(text("name"), sorted(&Value::Object(entries)));
+        }
+    }
+    json!({ "ledger": sorted(&Value::Object(ledger)), "machines": sorted(&Value::Object(machines)) })
+}
+
+fn machine(object: &Value) -> Value {
+    let metadata = &object["metadata"];
+    let mut shown = json!({ "spec": object["spec"] });
+    for key in ["annotations", "labels", "finalizers"] {
+        if !metadata[key].is_null() {
+            shown[key] = metadata[key].clone();
+        }
+    }
+    if !metadata["deletionTimestamp"].is_null() {
+        shown["deleting"] = json!(true);
+    }
+    // What the CRDs fill in where a machine says nothing.
+    if let Some(spec) = shown["spec"].as_object_mut() {
+        spec.retain(|key, value| !(key == "authoritativeAPI" && value == "MachineAPI"));
+        for key in ["lifecycleHooks", "metadata"] {
+            if spec.get(key) == Some(&json!({})) {
+                spec.remove(key);
+            }
+        }
+    }
+    sorted(&shown)
+}
+
+fn entry(value: &Value) -> Value {
+    let mut entry: Value = serde_json::from_str(value.as_str().unwrap()).unwrap();
+    entry.as_object_mut().unwrap().remove("since");
+    for holder in entry["holders"].as_array_mut().unwrap() {
+        let text = |key: &str| holder[key].as_str().unwrap_or_default().to_owned();
+        *holder = json!(format!("{}/{}/{}#{}", text("kind"), text("namespace"), text("name"), text("device")));
+    }
+    if !entry["cooling"].is_null() {
+        entry["cooling"] = json!(true);
+    }
+    sorted(&entry)
+}
+
+/// The same with keys in order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<_> = map.iter().collect();
+            keys.sort_by(|a, b| a.0.cmp(b.0));
+            Value::Object(keys.into_iter().map(|(k, v)| (k.clone(), sorted(v))).collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}
