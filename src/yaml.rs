@@ -1,6 +1,10 @@
 //! YAML and JSON text to values, strictly: a key given twice is an error, not a guess; errors and values have
 //! their line.
 
+mod quote;
+
+pub(crate) use quote::differs;
+
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -51,7 +55,7 @@ pub fn parse_json(text: &str) -> Result<Value, TextError> {
 
 /// Writes a value as YAML that YAML 1.1 readers (kubectl among them) take for the same value.
 pub fn to_yaml(value: &Value) -> String {
-    serde_yaml::to_string(value).unwrap_or_else(|e| format!("# cannot be written as YAML: {e}\n"))
+    quote::write(value).unwrap_or_else(|e| format!("# cannot be written as YAML: {e}\n"))
 }
 
 /// The position of the value at `path`, or of the deepest value on the way to it that exists.

@@ -1,0 +1,40 @@
+//! Cost grows with the number of objects and no faster.
+
+use super::*;
+use std::time::{Duration, Instant};
+
+/// Opens, changes every machine and settles.
+fn pass(text: &str, count: usize) -> Duration {
+    let world = World::with(&[("all.yaml", text)]);
+    let start = Instant::now();
+    let cluster = world.open();
+    let machines = now(cluster.list(MACHINE)).unwrap();
+    assert_eq!(machines.len(), count);
+    for mut machine in machines {
+        machine.annotate("changed", "by the test");
+        now(cluster.replace(MACHINE, &machine)).unwrap();
+    }
+    now(cluster.settle()).unwrap();
+    let took = start.elapsed();
+    assert_eq!(world.text("all.yaml").matches("by the test").count(), count);
+    took
+}
+
+fn stream(count: usize) -> String {
+    (0..count).map(|n| machine(&format!("m{n:05}"))).collect::<Vec<_>>().join("---\n")
+}
+
+fn list(count: usize) -> String {
+    let item = |n| format!("- {}\n", machine(&format!("m{n:05}")).trim_end().replace('\n', "\n  "));
+    format!("apiVersion: v1\nkind: List\nitems:\n{}", (0..count).map(item).collect::<String>())
+}
+
+#[test]
+fn five_thousand_machines_in_one_file_cost_five_times_a_thousand() {
+    for make in [stream, list] {
+        let small = pass(&make(1_000), 1_000).min(pass(&make(1_000), 1_000));
+        let large = pass(&make(5_000), 5_000);
+        let ratio = large.as_secs_f64() / small.as_secs_f64();
+        assert!(ratio < 12.0, "{small:?} and {large:?}: {ratio}");
+    }
+}
