@@ -40,13 +40,16 @@ pub enum Step {
 
 /// Reads one YAML document.
 pub fn parse_yaml(text: &str) -> Result<Value, TextError> {
-    Strict.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|e| yaml_error(&e))
+    // What is written out costs no more than this; only aliases of aliases make more of it (a "YAML bomb").
+    let left = Cell::new(text.len().saturating_mul(2).saturating_add(100_000));
+    Strict(&left).deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|e| yaml_error(&e))
 }
 
 /// Reads one JSON document.
 pub fn parse_json(text: &str) -> Result<Value, TextError> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let parsed = Strict.deserialize(&mut reader).and_then(|v| reader.end().map(|()| v));
+    let left = Cell::new(usize::MAX);
+    let parsed = Strict(&left).deserialize(&mut reader).and_then(|v| reader.end().map(|()| v));
     parsed.map_err(|e| {
         let position = (e.line() > 0).then(|| Position { line: e.line(), column: e.column() });
         TextError { position, message: without_position(&e.to_string()) }
@@ -60,13 +63,22 @@ pub fn to_yaml(value: &Value) -> String {
 
 /// The position of the value at `path`, or of the deepest value on the way to it that exists.
 pub fn locate(text: &str, path: &[Step]) -> Option<Position> {
-    (0..=path.len()).rev().find_map(|depth| {
-        let found = Cell::new(false);
-        let seed = Locate { path: &path[..depth], found: &found };
-        let error = seed.deserialize(serde_yaml::Deserializer::from_str(text)).err()?;
-        let at = error.location()?;
-        found.get().then(|| Position { line: at.line(), column: at.column() })
-    })
+    (0..=path.len()).rev().find_map(|depth| locate_exactly(text, &path[..depth], false))
+}
+
+/// Like [`locate`], but for a path that ends in a key the position of that key: a block below it begins on
+/// another line.
+pub fn locate_key(text: &str, path: &[Step]) -> Option<Position> {
+    let key = matches!(path.last(), Some(Step::Key(_)));
+    locate_exactly(text, path, key).or_else(|| locate(text, path))
+}
+
+fn locate_exactly(text: &str, path: &[Step], key: bool) -> Option<Position> {
+    let found = Cell::new(false);
+    let seed = Locate { path, key, found: &found };
+    let error = seed.deserialize(serde_yaml::Deserializer::from_str(text)).err()?;
+    let at = error.location()?;
+    found.get().then(|| Position { line: at.line(), column: at.column() })
 }
 
 fn yaml_error(error: &serde_yaml::Error) -> TextError {
@@ -82,18 +94,29 @@ fn without_position(message: &str) -> String {
     }
 }
 
-/// Builds a JSON value and refuses keys that occur twice.
-struct Strict;
+/// Builds a JSON value and refuses keys that occur twice, and more than the cell allows: one for each value and
+/// one for each byte of text.
+#[derive(Clone, Copy)]
+struct Strict<'a>(&'a Cell<usize>);
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl Strict<'_> {
+    fn spend<E: de::Error>(self, cost: usize) -> Result<(), E> {
+        let left = self.0.get().checked_sub(cost).ok_or_else(|| E::custom("aliases repeat too much"))?;
+        self.0.set(left);
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.spend(1)?;
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,7 +141,8 @@ impl<'de> Visitor<'de> for Strict {
             .ok_or_else(|| E::custom("infinity and NaN have no place in JSON"))
     }
 
-    fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+    fn visit_str<E: de::Error>(self, v: &str) -> Result<Value, E> {
+        self.spend(v.len())?;
         Ok(v.into())
     }
 
@@ -136,7 +160,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = seq.next_element_seed(Strict)? {
+        while let Some(item) = seq.next_element_seed(self)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -145,7 +169,8 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key_seed(NewKey(&map))? {
-            let value = access.next_value_seed(Strict)?;
+            self.spend(key.len())?;
+            let value = access.next_value_seed(self)?;
             map.insert(key, value);
         }
         Ok(Value::Object(map))
@@ -194,6 +219,8 @@ impl<'de> Visitor<'de> for NewKey<'_> {
 /// Walks down a path and fails on purpose at its end: the reader then tells the position.
 struct Locate<'a> {
     path: &'a [Step],
+    /// Fail at the last key, not at its value.
+    key: bool,
     found: &'a Cell<bool>,
 }
 
@@ -259,7 +286,7 @@ impl<'de> Visitor<'de> for Locate<'_> {
         loop {
             let wanted = self.path.first() == Some(&Step::Index(at));
             let more = if wanted {
-                seq.next_element_seed(Locate { path: &self.path[1..], found: self.found })?
+                seq.next_element_seed(Locate { path: &self.path[1..], ..self })?
             } else {
                 seq.next_element::<de::IgnoredAny>()?.map(|_| ())
             };
@@ -272,10 +299,14 @@ impl<'de> Visitor<'de> for Locate<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<(), A::Error> {
         self.here()?;
-        let none = Map::new();
-        while let Some(key) = access.next_key_seed(NewKey(&none))? {
+        // A key that is "given twice" is where the reader stops, and tells the position of.
+        let mut stop = Map::new();
+        if let (true, [Step::Key(last)]) = (self.key, self.path) {
+            stop.insert(last.clone(), Value::Null);
+        }
+        while let Some(key) = access.next_key_seed(NewKey(&stop)).inspect_err(|_| self.found.set(true))? {
             if self.path.first() == Some(&Step::Key(key)) {
-                access.next_value_seed(Locate { path: &self.path[1..], found: self.found })?;
+                access.next_value_seed(Locate { path: &self.path[1..], ..self })?;
             } else {
                 access.next_value::<de::IgnoredAny>()?;
             }
@@ -304,6 +335,31 @@ mod tests {
         assert_eq!(line(&[key("a"), Step::Index(1), key("x"), Step::Index(1)]), Some((3, 12)));
         assert_eq!(line(&[key("a"), Step::Index(1), key("y"), key("z")]), Some((4, 12)));
         assert_eq!(line(&[key("a"), Step::Index(1), key("nope")]), line(&[key("a"), Step::Index(1)]));
+    }
+
+    #[test]
+    fn keys_are_found_on_their_own_line() {
+        let text = "a:\n  b:\n    - x\n  c:\n    d: 1\n";
+        let key = |k: &str| Step::Key(k.to_owned());
+        let line = |path: &[Step]| locate_key(text, path).map(|p| p.line);
+        assert_eq!(line(&[key("a"), key("b")]), Some(2));
+        assert_eq!(line(&[key("a"), key("c")]), Some(4));
+        assert_eq!(line(&[key("a"), key("b"), Step::Index(0)]), Some(3));
+        assert_eq!(
+            line(&[key("a"), key("c"), key("nope")]),
+            locate(text, &[key("a"), key("c")]).map(|p| p.line)
+        );
+    }
+
+    #[test]
+    fn aliases_may_not_blow_a_small_text_up() {
+        let list = format!("a: &a [{}]\n", "x,".repeat(2_000));
+        let bomb = format!("{list}b: [{}]\n", "*a,".repeat(2_000));
+        assert!(parse_yaml(&bomb).unwrap_err().message.contains("repeat too much"));
+        let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(2_000), "*a,".repeat(2_000));
+        assert!(parse_yaml(&long).unwrap_err().message.contains("repeat too much"));
+        assert!(parse_yaml("a: &a [1, 2]\nb: *a\n").is_ok());
+        assert!(parse_yaml(&list).is_ok());
     }
 
     #[test]
