@@ -1,0 +1,3 @@
+//! The integration tests: one binary, so that they share servers.
+
+mod bed;
