@@ -35,20 +35,24 @@ fn is_word(words: &[&str], text: &str) -> bool {
 
 /// Any way to write a number: `0x1f`, `1_000`, `1e3`, `.inf`, `12:30:45` (base 60).
 fn is_number(text: &str) -> bool {
-    let plain = text.strip_prefix(['+', '-']).unwrap_or(text);
+    // Most strings end here, before anything is copied.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
+        return false;
+    }
+    let plain = text.replace('_', "").to_ascii_lowercase();
+    let plain = plain.strip_prefix(['+', '-']).unwrap_or(&plain);
     if !plain.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return false;
     }
-    let plain = plain.replace('_', "").to_ascii_lowercase();
     let of = |prefix: &str, digits: fn(char) -> bool| {
-        plain.strip_prefix(prefix).is_some_and(|d| d.chars().all(digits))
+        plain.strip_prefix(prefix).is_some_and(|d| !d.is_empty() && d.chars().all(digits))
     };
     let sixty = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit() || c == '.');
     of("0x", |c| c.is_ascii_hexdigit())
         || of("0o", |c| c.is_digit(8))
         || of("0b", |c| c.is_digit(2))
         || plain.parse::<f64>().is_ok()
-        || matches!(plain.as_str(), ".inf" | ".nan")
+        || matches!(plain, ".inf" | ".nan")
         || (plain.contains(':') && plain.split(':').all(sixty))
 }
 
@@ -158,6 +162,7 @@ mod tests {
             "0644",
             "089",
             "1_000",
+            "+_1",
             "0x1f",
             "0X1F",
             "0b1",
@@ -181,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_kubectl_reads_otherwise_is_known() {
-        for text in ["y", "Yes", "OFF", "0644", "089", "-010", "1_000", "0X1F"] {
+        for text in ["y", "Yes", "OFF", "0644", "089", "-010", "1_000", "-_1", "0X1F"] {
             assert!(differs(text), "{text}");
         }
         for text in [
