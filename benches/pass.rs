@@ -43,7 +43,9 @@ fn main() {
         let bare = bare(&bed, &config);
         let (pass, idle) = pass(&bed, &config);
         let ratio = pass.as_secs_f64() / bare.as_secs_f64();
-        println!("round {round}: {MACHINES} machines: bare writes {bare:.2?}, pass {pass:.2?}, ratio {ratio:.2}, idle pass {idle:.2?}");
+        println!(
+            "round {round}: {MACHINES} machines: bare writes {bare:.2?}, pass {pass:.2?}, ratio {ratio:.2}, idle pass {idle:.2?}"
+        );
         ratios.push(ratio);
     }
     ratios.sort_by(f64::total_cmp);
@@ -72,7 +74,15 @@ fn fill(bed: &Bed) {
 }
 
 fn settings<'a>(cluster: &'a dyn Cluster, config: &'a Config, dry_run: bool) -> Pass<'a> {
-    Pass { cluster, config, scope: Scope::default(), now: 1_800_000_000, in_flight: IN_FLIGHT, dry_run, progress: &Silent }
+    Pass {
+        cluster,
+        config,
+        scope: Scope::default(),
+        now: 1_800_000_000,
+        in_flight: IN_FLIGHT,
+        dry_run,
+        progress: &Silent,
+    }
 }
 
 /// The writes of a pass without the pass.

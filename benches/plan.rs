@@ -31,8 +31,15 @@ fn one(size: u32) {
     let subject = Arc::new(Subject { system: "openshift", namespace: "ns".into(), ..Subject::default() });
     let claims: Vec<Claim> = (0..size).map(|i| claim(i, &subject)).collect();
     let (gone, scope) = (BTreeSet::new(), Scope::default());
-    let world =
-        World { pools: &pools, ledger: &ledger, gone: &gone, claims: &claims, holdings: &[], scope: &scope, now: 0 };
+    let world = World {
+        pools: &pools,
+        ledger: &ledger,
+        gone: &gone,
+        claims: &claims,
+        holdings: &[],
+        scope: &scope,
+        now: 0,
+    };
     let start = Instant::now();
     let decision = decide(world);
     let took = start.elapsed();

@@ -5,7 +5,9 @@ use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
-use crate::model::{API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, Owner, Pool, PoolChoice, Standing, Wish};
+use crate::model::{
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, Owner, Pool, PoolChoice, Standing, Wish,
+};
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
 use crate::systems;
@@ -42,7 +44,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     finish(context, command, &outcome?, had.into_inner())
 }
 
-fn finish(context: &Context<'_>, command: &Allocate, outcome: &Outcome, had: Vec<Allocated>) -> Result<ExitStatus, Failure> {
+fn finish(
+    context: &Context<'_>,
+    command: &Allocate,
+    outcome: &Outcome,
+    had: Vec<Allocated>,
+) -> Result<ExitStatus, Failure> {
     if let Some(line) = outcome.report.pending.first() {
         return Err(Failure::finding(line.message.clone()));
     }
@@ -61,7 +68,12 @@ fn finish(context: &Context<'_>, command: &Allocate, outcome: &Outcome, had: Vec
         return Err(Failure::finding("it has an address already that is not from this pool".to_owned()));
     }
     allocated.sort_by(|a, b| (a.device.len(), a).cmp(&(b.device.len(), b)));
-    let report = AllocationReport { api_version: API_VERSION, kind: "AllocationReport", allocated, released: Vec::new() };
+    let report = AllocationReport {
+        api_version: API_VERSION,
+        kind: "AllocationReport",
+        allocated,
+        released: Vec::new(),
+    };
     context.printer.data(&output::allocation::render(&report, context.printer.look(), command.dry_run))?;
     Ok(ExitStatus::Fine)
 }
@@ -99,7 +111,8 @@ fn for_object(sight: &Sight, reference: &Reference, kind: Kind, config: &Config)
 fn hold(command: &Allocate) -> Claim {
     let unnamed = || command.address.map(|a| a.to_string()).unwrap_or_default();
     let owner = Owner::hold(&command.name.clone().unwrap_or_else(unnamed));
-    let device = |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
+    let device =
+        |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
     Claim { owner, wishes: (0..command.count.unwrap_or(1)).map(device).collect(), gate: Gate::Asked }
 }
 

@@ -56,7 +56,12 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
 /// How many addresses are wanted of pools that stand in for one another.
 type Groups = BTreeMap<Vec<usize>, u128>;
 
-fn report(pools: &mut Vec<PoolNeed>, groups: &Groups, messages: Vec<String>, only: Option<&str>) -> CapacityReport {
+fn report(
+    pools: &mut Vec<PoolNeed>,
+    groups: &Groups,
+    messages: Vec<String>,
+    only: Option<&str>,
+) -> CapacityReport {
     let mut short = 0u128;
     for (group, need) in groups {
         let mut left = *need;
@@ -95,7 +100,9 @@ fn report(pools: &mut Vec<PoolNeed>, groups: &Groups, messages: Vec<String>, onl
 /// So many machines with one address of each family, from any pool or from one.
 fn any(sight: &Sight, pool: Option<&str>, need: u128) -> Groups {
     let of = |family: Family| -> Vec<usize> {
-        let fits = |at: &usize| sight.pools[*at].family == family && pool.is_none_or(|p| p == &*sight.pools[*at].name);
+        let fits = |at: &usize| {
+            sight.pools[*at].family == family && pool.is_none_or(|p| p == &*sight.pools[*at].name)
+        };
         (0..sight.pools.len()).filter(fits).collect()
     };
     Family::BOTH.into_iter().map(of).filter(|g| !g.is_empty()).map(|g| (g, need)).collect()
@@ -112,7 +119,12 @@ fn wanted(sight: &Sight, new: &[Claim]) -> Groups {
 }
 
 /// Adds the machines that would appear, and returns their claims.
-fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &crate::config::Config) -> Vec<Claim> {
+fn scaled(
+    sight: &mut Sight,
+    parent: (Kind, &Object),
+    replicas: usize,
+    config: &crate::config::Config,
+) -> Vec<Claim> {
     let system = systems::ALL.iter().find_map(|s| s.scaled(&sight.seen.observed, parent, replicas));
     let mut names = Vec::new();
     for (kind, object) in system.unwrap_or_default() {
@@ -121,7 +133,9 @@ fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &
     }
     names.sort();
     sight.survey = pass::survey(&sight.seen, config);
-    let is_new = |c: &&Claim| names.binary_search_by(|n| n.as_str().cmp(&c.owner.name)).is_ok() && c.owner.uid.starts_with("new-");
+    let is_new = |c: &&Claim| {
+        names.binary_search_by(|n| n.as_str().cmp(&c.owner.name)).is_ok() && c.owner.uid.starts_with("new-")
+    };
     sight.survey.claims.iter().filter(is_new).cloned().collect()
 }
 

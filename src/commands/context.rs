@@ -32,7 +32,9 @@ impl Context<'_> {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let path = self.config_path();
         let shown = path.display().to_string();
-        let cannot = |why: &dyn std::fmt::Display| Failure::error(format!("cannot read the configuration {shown}: {why}"));
+        let cannot = |why: &dyn std::fmt::Display| {
+            Failure::error(format!("cannot read the configuration {shown}: {why}"))
+        };
         let size = std::fs::metadata(&path).map(|m| m.len());
         match size {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -40,7 +42,9 @@ impl Context<'_> {
                     .hint("write one (ipam-config.yaml.example shows every key), or name it with --config"));
             }
             Err(error) => return Err(cannot(&error)),
-            Ok(size) if size > LARGEST_CONFIG => return Err(cannot(&format!("it has {size} bytes, more than {LARGEST_CONFIG}"))),
+            Ok(size) if size > LARGEST_CONFIG => {
+                return Err(cannot(&format!("it has {size} bytes, more than {LARGEST_CONFIG}")));
+            }
             Ok(_) => {}
         }
         let bytes = std::fs::read(&path).map_err(|e| cannot(&e))?;
@@ -89,18 +93,26 @@ impl Context<'_> {
     pub(super) fn scope(&self, config: &Config) -> Result<Scope, Failure> {
         let known: Vec<&str> = config::SYSTEMS.to_vec();
         if let Some(wrong) = self.options.systems.iter().find(|s| !known.contains(&s.as_str())) {
-            return Err(Failure::error(format!("--systems: there is no system {wrong:?}")).hint(format!("known are: {}", known.join(", "))));
+            return Err(Failure::error(format!("--systems: there is no system {wrong:?}"))
+                .hint(format!("known are: {}", known.join(", "))));
         }
         let asked = (!self.options.systems.is_empty()).then(|| self.options.systems.clone());
         let systems = match (asked, config.systems.clone()) {
-            (Some(asked), Some(configured)) => Some(asked.into_iter().filter(|s| configured.contains(s)).collect()),
+            (Some(asked), Some(configured)) => {
+                Some(asked.into_iter().filter(|s| configured.contains(s)).collect())
+            }
             (asked, configured) => asked.or(configured),
         };
         Ok(Scope { namespace: self.options.namespace.clone(), systems, only: None })
     }
 
     /// A pass on this cluster.
-    pub(super) fn pass<'p>(&self, cluster: &'p dyn Cluster, config: &'p Config, progress: &'p Bar<'_>) -> Result<Pass<'p>, Failure> {
+    pub(super) fn pass<'p>(
+        &self,
+        cluster: &'p dyn Cluster,
+        config: &'p Config,
+        progress: &'p Bar<'_>,
+    ) -> Result<Pass<'p>, Failure> {
         Ok(Pass {
             cluster,
             config,
@@ -128,7 +140,7 @@ pub(super) struct Bar<'a>(Progress<'a>);
 
 impl pass::Progress for Bar<'_> {
     fn stage(&self, what: &str, steps: usize) {
-        self.0.message(what);
+        self.0.message(what.to_owned());
         self.0.set(steps as u64);
     }
 
@@ -147,7 +159,11 @@ pub(super) fn now() -> Seconds {
 pub(super) fn pool<'p>(pools: &'p [Pool], name: &str) -> Result<&'p Pool, Failure> {
     pools.iter().find(|p| *p.name == *name).ok_or_else(|| {
         let names: Vec<&str> = pools.iter().map(|p| &*p.name).collect();
-        let hint = if names.is_empty() { "the configuration has no pools".to_owned() } else { format!("the pools are: {}", names.join(", ")) };
+        let hint = if names.is_empty() {
+            "the configuration has no pools".to_owned()
+        } else {
+            format!("the pools are: {}", names.join(", "))
+        };
         Failure::error(format!("there is no pool {name:?}")).hint(hint)
     })
 }
@@ -156,12 +172,15 @@ pub(super) fn pool<'p>(pools: &'p [Pool], name: &str) -> Result<&'p Pool, Failur
 pub(super) fn kind(reference: &Reference, among: &[Kind]) -> Result<Kind, Failure> {
     let hits: Vec<Kind> = among.iter().copied().filter(|k| reference.is_kind(k)).collect();
     let list = |kinds: &[Kind]| {
-        let names: Vec<String> = kinds.iter().map(|k| format!("{}.{}", k.kind.to_lowercase(), k.group)).collect();
+        let names: Vec<String> =
+            kinds.iter().map(|k| format!("{}.{}", k.kind.to_lowercase(), k.group)).collect();
         names.join(", ")
     };
     match hits.as_slice() {
         [one] => Ok(*one),
-        [] => Err(Failure::error(format!("mipam knows no kind {:?} here", reference.kind)).hint(format!("known are: {}", list(among)))),
-        several => Err(Failure::error(format!("{:?} can mean several kinds", reference.kind)).hint(format!("say which one: {}", list(several)))),
+        [] => Err(Failure::error(format!("mipam knows no kind {:?} here", reference.kind))
+            .hint(format!("known are: {}", list(among)))),
+        several => Err(Failure::error(format!("{:?} can mean several kinds", reference.kind))
+            .hint(format!("say which one: {}", list(several)))),
     }
 }

@@ -81,19 +81,26 @@ impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Self {
         let hint = match &error {
             ClusterError::Forbidden { verb, resource, namespace } => {
-                let place = if namespace.is_empty() { "--all-namespaces".to_owned() } else { format!("-n {namespace}") };
-                Some(format!("give the account that right, and check with: kubectl auth can-i {verb} {resource} {place}"))
+                let place = if namespace.is_empty() {
+                    "--all-namespaces".to_owned()
+                } else {
+                    format!("-n {namespace}")
+                };
+                Some(format!(
+                    "give the account that right, and check with: kubectl auth can-i {verb} {resource} {place}"
+                ))
             }
-            ClusterError::Transient { .. } => {
-                Some("the cluster could not be reached or was too busy; nothing is half done: run it again".to_owned())
-            }
+            ClusterError::Transient { .. } => Some(
+                "the cluster could not be reached or was too busy; nothing is half done: run it again"
+                    .to_owned(),
+            ),
             ClusterError::Conflict(what) if what.contains(NAMESPACE) => {
                 Some("many runs are at work at the same time; nothing is half done: run it again".to_owned())
             }
             ClusterError::Conflict(_) => Some("run it again: it works on what is there now".to_owned()),
-            ClusterError::Other(text) if text.starts_with("cannot find out") => {
-                Some("say which cluster with --kubeconfig or --context, or work on files with --dir".to_owned())
-            }
+            ClusterError::Other(text) if text.starts_with("cannot find out") => Some(
+                "say which cluster with --kubeconfig or --context, or work on files with --dir".to_owned(),
+            ),
             _ => None,
         };
         Self { hint, ..Self::error(error.to_string()) }

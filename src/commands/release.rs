@@ -38,26 +38,45 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         }
         let live = living(&sight, &found);
         if !live.is_empty() && !command.force {
-            return Err(Failure::finding(format!("{} exists and may be using {}", live[0].1, addresses(&found)))
-                .hint("delete it first, or use --force if you are sure that nothing uses the address"));
+            return Err(Failure::finding(format!(
+                "{} exists and may be using {}",
+                live[0].1,
+                addresses(&found)
+            ))
+            .hint("delete it first, or use --force if you are sure that nothing uses the address"));
         }
         if !confirmed {
             confirm(context, command, &found, &live)?;
             confirmed = true;
         }
         let changes = found.iter().map(|a| (a.slot.clone(), change(a, &config.pools, now, !live.is_empty())));
-        let decision = Decision { changes: changes.collect::<BTreeMap<Slot, Change>>(), ..Decision::default() };
+        let decision =
+            Decision { changes: changes.collect::<BTreeMap<Slot, Change>>(), ..Decision::default() };
         if command.dry_run || record(&*cluster, &mut sight, &config.pools, &decision).await? {
             let released: Vec<Allocated> = found.iter().flat_map(|a| pass::lines(a, &config.pools)).collect();
-            let report = AllocationReport { api_version: API_VERSION, kind: "AllocationReport", allocated: Vec::new(), released };
-            context.printer.data(&output::allocation::render(&report, context.printer.look(), command.dry_run))?;
+            let report = AllocationReport {
+                api_version: API_VERSION,
+                kind: "AllocationReport",
+                allocated: Vec::new(),
+                released,
+            };
+            context.printer.data(&output::allocation::render(
+                &report,
+                context.printer.look(),
+                command.dry_run,
+            ))?;
             return Ok(ExitStatus::Fine);
         }
     }
     Err(ClusterError::Conflict(format!("the ledger in namespace {NAMESPACE}")).into())
 }
 
-async fn record(cluster: &dyn Cluster, sight: &mut Sight, pools: &[Pool], decision: &Decision) -> Result<bool, Failure> {
+async fn record(
+    cluster: &dyn Cluster,
+    sight: &mut Sight,
+    pools: &[Pool],
+    decision: &Decision,
+) -> Result<bool, Failure> {
     let patient = Patient(cluster);
     match apply::record(&patient, &mut sight.seen.ledger, pools, decision, &mut Vec::new()).await? {
         Recorded::Conflict => Ok(false),
@@ -81,15 +100,21 @@ fn matching(sight: &Sight, target: &Target, network: Option<&str>) -> Result<Vec
         Target::Owner(reference) => {
             let is = |o: &Owner| {
                 let kind = crate::systems::kind_of(&o.group, &o.kind);
-                let named = kind.is_some_and(|k| reference.is_kind(&k)) || (reference.is_hold() && o.is_hold());
-                named && *o.name == *reference.name && reference.namespace.as_deref().is_none_or(|n| n == &*o.namespace)
+                let named =
+                    kind.is_some_and(|k| reference.is_kind(&k)) || (reference.is_hold() && o.is_hold());
+                named
+                    && *o.name == *reference.name
+                    && reference.namespace.as_deref().is_none_or(|n| n == &*o.namespace)
             };
             in_network.filter(|a| a.holders.iter().any(|h| is(&h.owner))).cloned().collect()
         }
     };
-    let several = found.iter().any(|a| found.iter().any(|b| b.slot.address == a.slot.address && b.slot.network != a.slot.network));
+    let several = found
+        .iter()
+        .any(|a| found.iter().any(|b| b.slot.address == a.slot.address && b.slot.network != a.slot.network));
     if several {
-        return Err(Failure::error(format!("{} is recorded in several networks", name(target))).hint("say which one with --pool"));
+        return Err(Failure::error(format!("{} is recorded in several networks", name(target)))
+            .hint("say which one with --pool"));
     }
     Ok(found)
 }
@@ -108,11 +133,19 @@ fn change(allocation: &Allocation, pools: &[Pool], now: i64, forced: bool) -> Ch
     if rest == 0 {
         return Change::Remove;
     }
-    Change::Put(Allocation { standing: Standing::Cooling { until: now.saturating_add(rest) }, ..allocation.clone() })
+    Change::Put(Allocation {
+        standing: Standing::Cooling { until: now.saturating_add(rest) },
+        ..allocation.clone()
+    })
 }
 
 /// Asks on a terminal. Without one, only what is forced needs `--yes`.
-fn confirm(context: &Context<'_>, command: &Release, found: &[Allocation], live: &[(&Allocation, &Owner)]) -> Result<(), Failure> {
+fn confirm(
+    context: &Context<'_>,
+    command: &Release,
+    found: &[Allocation],
+    live: &[(&Allocation, &Owner)],
+) -> Result<(), Failure> {
     if found.is_empty() {
         return Ok(());
     }
@@ -133,7 +166,11 @@ fn confirm(context: &Context<'_>, command: &Release, found: &[Allocation], live:
     context.printer.ask(&format!("release {}? [y/N]", addresses(found)));
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(Failure::finding("nothing was released")) }
+    if matches!(answer.trim(), "y" | "Y" | "yes") {
+        Ok(())
+    } else {
+        Err(Failure::finding("nothing was released"))
+    }
 }
 
 fn addresses(found: &[Allocation]) -> String {

@@ -37,7 +37,11 @@ pub(super) async fn run(context: &Context<'_>, command: &RenderNmstate) -> Resul
 fn of_address(address: IpAddr, pool: &Pool) -> Result<Value, Failure> {
     if !pool.contains(address) {
         let ranges: Vec<String> = pool.ranges.iter().map(ToString::to_string).collect();
-        return Err(Failure::error(format!("{address} is not in pool {} ({})", pool.name, ranges.join(", "))));
+        return Err(Failure::error(format!(
+            "{address} is not in pool {} ({})",
+            pool.name,
+            ranges.join(", ")
+        )));
     }
     let interface = Interface {
         name: pool.interface(0).unwrap_or(crate::model::DEFAULT_INTERFACES[0]).to_owned(),
@@ -74,7 +78,11 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
     document.ok_or_else(|| {
         let waits = decision.pending.iter().chain(&sight.survey.pending).find(|p| is(&p.name, &p.namespace));
         let why = waits.map_or("it has no address and does not wait for one", |p| &p.message);
-        Failure::finding(format!("Machine/{}/{} has nothing to show: {why}", object.namespace(), object.name()))
+        Failure::finding(format!(
+            "Machine/{}/{} has nothing to show: {why}",
+            object.namespace(),
+            object.name()
+        ))
     })
 }
 
@@ -91,18 +99,26 @@ fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<&'s Object, Failur
     let hits: Vec<&Object> = all.iter().filter(fits).collect();
     match hits.as_slice() {
         [one] => Ok(one),
-        [] => Err(Failure::error(format!("there is no machine {name:?}{}", namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default()))
-            .hint("a machine is named as NAME or NAMESPACE/NAME")),
+        [] => Err(Failure::error(format!(
+            "there is no machine {name:?}{}",
+            namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default()
+        ))
+        .hint("a machine is named as NAME or NAMESPACE/NAME")),
         several => {
-            let names: Vec<String> = several.iter().map(|o| format!("{}/{}", o.namespace(), o.name())).collect();
-            Err(Failure::error(format!("several machines are called {name:?}")).hint(format!("say which one: {}", names.join(", "))))
+            let names: Vec<String> =
+                several.iter().map(|o| format!("{}/{}", o.namespace(), o.name())).collect();
+            Err(Failure::error(format!("several machines are called {name:?}"))
+                .hint(format!("say which one: {}", names.join(", "))))
         }
     }
 }
 
 /// nmstate must read the document, and read back the same from what it has read.
 fn checked(text: &str) -> Result<NetworkState, Failure> {
-    let bug = |why: String| Failure::error(format!("nmstate does not accept this document: {why}\n{text}")).hint("this is a bug of mipam: please report it");
+    let bug = |why: String| {
+        Failure::error(format!("nmstate does not accept this document: {why}\n{text}"))
+            .hint("this is a bug of mipam: please report it")
+    };
     let state = NetworkState::new_from_yaml(text).map_err(|e| bug(e.to_string()))?;
     let again = serde_json::to_string(&state).map_err(|e| bug(e.to_string()))?;
     let again = NetworkState::new_from_json(&again).map_err(|e| bug(e.to_string()))?;
@@ -111,7 +127,9 @@ fn checked(text: &str) -> Result<NetworkState, Failure> {
 
 /// The connection files, one after the other under their names.
 fn files(state: &NetworkState) -> Result<String, Failure> {
-    let made = state.gen_conf().map_err(|e| Failure::error(format!("nmstate cannot make NetworkManager files: {e}")))?;
+    let made = state
+        .gen_conf()
+        .map_err(|e| Failure::error(format!("nmstate cannot make NetworkManager files: {e}")))?;
     let mut files = made.get("NetworkManager").cloned().unwrap_or_default();
     files.sort();
     let shown = files.iter().map(|(name, text)| format!("# {name}\n{}\n", text.trim_end()));

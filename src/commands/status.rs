@@ -93,7 +93,11 @@ fn draw(world: World<'_>, pool: &Pool) -> map::Map {
         let cells: Vec<(String, map::Cell)> = (0..many as u128)
             .map(|i| {
                 let address = range.family().address(first + i);
-                let cell = known.get(&address).copied().unwrap_or(if never.contains(address) { Cell::Unusable } else { Cell::Free });
+                let cell = known.get(&address).copied().unwrap_or(if never.contains(address) {
+                    Cell::Unusable
+                } else {
+                    Cell::Free
+                });
                 (address.to_string(), shown(cell))
             })
             .collect();

@@ -58,7 +58,7 @@ impl<'a> Chooser<'a> {
         }
         let mut picks: Vec<Pick> = Vec::new();
         for wish in &claim.wishes {
-            if let Err(why) = self.meet(claim, wish, &mut picks) {
+            if let Err(why) = self.meet(claim, wish, &mut picks, decision) {
                 for pick in picks.iter().filter(|p| p.from_free) {
                     self.board.unblock(&pick.slot);
                 }
@@ -79,7 +79,13 @@ impl<'a> Chooser<'a> {
         (given.collect(), picks.iter().map(|p| p.slot.clone()).collect())
     }
 
-    fn meet(&mut self, claim: &Claim, wish: &Wish, picks: &mut Vec<Pick>) -> Result<(), Unmet> {
+    fn meet(
+        &mut self,
+        claim: &Claim,
+        wish: &Wish,
+        picks: &mut Vec<Pick>,
+        decision: &Decision,
+    ) -> Result<(), Unmet> {
         let unmet = |pool: &str, reason, message| Unmet {
             device: wish.device.to_string(),
             pool: pool.to_owned(),
@@ -103,7 +109,7 @@ impl<'a> Chooser<'a> {
             if pools.is_empty() {
                 continue;
             }
-            match self.pick(claim, wish, family, pools, picks) {
+            match self.pick(claim, wish, family, pools, picks, decision) {
                 Ok(pick) => {
                     self.board.block(&pick.slot);
                     picks.push(pick);
@@ -121,6 +127,7 @@ impl<'a> Chooser<'a> {
         family: Family,
         pools: &[usize],
         picks: &[Pick],
+        decision: &Decision,
     ) -> Result<Pick, (String, Reason, String)> {
         let owner = &*claim.owner;
         let pick = |slot: Slot, pool, from_free, firm| Pick {
@@ -159,7 +166,7 @@ impl<'a> Chooser<'a> {
         });
         let reserved = reserved.filter(|(_, s)| asked.is_none() && !taken_here(s));
         if let Some((pool, slot)) = reserved.or(asked) {
-            return match self.obstacle(owner, &slot, pool) {
+            return match self.obstacle(owner, &slot, pool, decision) {
                 None if !taken_here(&slot) => Ok(pick(slot, pool, false, false)),
                 obstacle => {
                     let why = obstacle.unwrap_or_else(|| "another device of it has it".to_owned());
@@ -176,7 +183,7 @@ impl<'a> Chooser<'a> {
             });
             if let Some(pool) = pool
                 && !taken_here(&allocation.slot)
-                && self.obstacle(owner, &allocation.slot, *pool).is_none()
+                && self.obstacle(owner, &allocation.slot, *pool, decision).is_none()
             {
                 return Ok(pick(allocation.slot.clone(), *pool, false, false));
             }
@@ -210,7 +217,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// Why this very address cannot be given to this owner.
-    fn obstacle(&self, owner: &Owner, slot: &Slot, pool: usize) -> Option<String> {
+    fn obstacle(&self, owner: &Owner, slot: &Slot, pool: usize, decision: &Decision) -> Option<String> {
         if self.unusable[pool].contains(slot.address) {
             return Some(
                 "it is excluded, or the gateway, a name server, or the subnet's network or broadcast address"
@@ -221,6 +228,12 @@ impl<'a> Chooser<'a> {
         let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
         if let Some((name, _)) = kept.filter(|(name, _)| **name != *owner.name && **name != full) {
             return Some(format!("it is reserved for {name}"));
+        }
+        if let Some(Change::Put(new)) = decision.changes.get(slot)
+            && !matches!(new.standing, Standing::Cooling { .. })
+            && let Some(other) = new.holders.iter().find(|h| !h.owner.same(owner))
+        {
+            return Some(format!("{} gets it in this pass", other.owner));
         }
         let entry = self.records.at(slot);
         if let Some(entry) = entry {

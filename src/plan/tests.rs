@@ -77,7 +77,15 @@ impl Lab {
     fn decide(&self, claims: &[Claim], holdings: &[Holding], gone: &[Arc<Owner>]) -> Decision {
         let gone = gone.iter().cloned().collect();
         let scope = Scope::default();
-        let world = World { pools: &self.pools, ledger: &self.ledger, gone: &gone, claims, holdings, scope: &scope, now: self.now };
+        let world = World {
+            pools: &self.pools,
+            ledger: &self.ledger,
+            gone: &gone,
+            claims,
+            holdings,
+            scope: &scope,
+            now: self.now,
+        };
         decide(world)
     }
 
@@ -107,7 +115,10 @@ fn the_edges_of_a_range_are_usable_inside_a_larger_subnet_only() {
     assert_eq!(given.last().unwrap(), &["192.168.101.79"]);
     let mut narrow = Lab::new(vec![pool("p", &["192.168.101.64/28"], 28)]);
     let given = narrow.given(&claims);
-    assert_eq!((given.len(), &given[0], &given[13]), (14, &vec!["192.168.101.65".to_owned()], &vec!["192.168.101.78".to_owned()]));
+    assert_eq!(
+        (given.len(), &given[0], &given[13]),
+        (14, &vec!["192.168.101.65".to_owned()], &vec!["192.168.101.78".to_owned()])
+    );
 }
 
 #[test]
@@ -187,7 +198,11 @@ fn a_freed_address_rests_and_its_successor_may_have_it() {
     lab.record(&freed);
     assert_eq!(lab.given(&[claim(&owner("a", 2), 1)]), [["10.0.0.9"]]);
     assert!(lab.decide(&[claim(&owner("b", 3), 1)], &[], &[]).served.is_empty(), "it rests");
-    assert_eq!(lab.decide(&[claim(&owner("m", 4), 1)], &[], &[]).served.len(), 1, "its successor may have it");
+    assert_eq!(
+        lab.decide(&[claim(&owner("m", 4), 1)], &[], &[]).served.len(),
+        1,
+        "its successor may have it"
+    );
     lab.now += 601;
     assert_eq!(lab.decide(&[claim(&owner("b", 3), 1)], &[], &[]).served.len(), 1);
 }
@@ -225,7 +240,8 @@ fn surplus_is_freed_only_when_its_owner_no_longer_waits() {
 fn a_huge_pool_costs_no_more_than_a_small_one() {
     let claims: Vec<Claim> = (0..200).map(|i| claim(&owner(&format!("m{i:03}"), i), 1)).collect();
     for ranges in ["fd00::/64", "::/0", "10.0.0.0/8"] {
-        let prefix = if ranges == "::/0" { 0 } else { ranges.split('/').next_back().unwrap().parse().unwrap() };
+        let prefix =
+            if ranges == "::/0" { 0 } else { ranges.split('/').next_back().unwrap().parse().unwrap() };
         let mut lab = Lab::new(vec![pool("p", &[ranges], prefix)]);
         assert_eq!(lab.given(&claims).len(), 200, "{ranges}");
     }
@@ -234,10 +250,17 @@ fn a_huge_pool_costs_no_more_than_a_small_one() {
 /// What happens to the lab in a random history.
 #[derive(Clone, Debug)]
 enum Event {
-    Create { name: u8, devices: u8 },
-    Delete { name: u8 },
+    Create {
+        name: u8,
+        devices: u8,
+    },
+    Delete {
+        name: u8,
+    },
     /// The pass crashes after so many ledger objects, before binding.
-    Crash { after: u8 },
+    Crash {
+        after: u8,
+    },
     Pass,
     Wait,
 }
@@ -254,7 +277,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn pools() -> impl Strategy<Value = Vec<Pool>> {
-    let four = prop_oneof![Just(vec!["10.0.0.250-10.0.1.3"]), Just(vec!["10.0.0.0/29", "10.0.1.0/30"]), Just(vec!["10.0.0.0/16"])];
+    let four = prop_oneof![
+        Just(vec!["10.0.0.250-10.0.1.3"]),
+        Just(vec!["10.0.0.0/29", "10.0.1.0/30"]),
+        Just(vec!["10.0.0.0/16"])
+    ];
     let six = prop_oneof![Just(None), Just(Some("fd00::fd-fd00::103")), Just(Some("fd00::/64"))];
     (four, six, 0i64..2, any::<bool>()).prop_map(|(four, six, rest, gateway)| {
         let mut list = vec![pool("four", &four, 16)];
@@ -334,7 +361,10 @@ proptest! {
 }
 
 /// No two owners share an address, every address lies in a pool and is usable, and the ledger knows it.
-fn check<'a>(lab: &Lab, machines: impl Iterator<Item = (&'a Owner, &'a [(String, IpAddr)])>) -> Result<(), TestCaseError> {
+fn check<'a>(
+    lab: &Lab,
+    machines: impl Iterator<Item = (&'a Owner, &'a [(String, IpAddr)])>,
+) -> Result<(), TestCaseError> {
     let mut seen: BTreeMap<IpAddr, &Owner> = BTreeMap::new();
     for (owner, addresses) in machines {
         for (_, address) in addresses {
@@ -343,7 +373,11 @@ fn check<'a>(lab: &Lab, machines: impl Iterator<Item = (&'a Owner, &'a [(String,
             prop_assert!(pool.is_some_and(|p| !never(p).contains(*address)), "{} cannot be used", address);
             let slot = Slot { address: *address, network: "".into() };
             let entry = lab.ledger.allocations().get(&slot);
-            prop_assert!(entry.is_some_and(|e| e.holders.iter().any(|h| *h.owner == *owner)), "{} is not recorded", address);
+            prop_assert!(
+                entry.is_some_and(|e| e.holders.iter().any(|h| *h.owner == *owner)),
+                "{} is not recorded",
+                address
+            );
         }
     }
     Ok(())

@@ -1,3 +1,8 @@
 //! The integration tests: one binary, so that they share servers.
 
+#![allow(clippy::unwrap_used, clippy::pedantic, missing_docs, unreachable_pub)]
+
 mod bed;
+mod cli;
+mod purity;
+mod scenario;

@@ -5,8 +5,18 @@ use std::path::{Path, PathBuf};
 const PURE: [&str; 5] = ["addr", "model", "systems", "plan", "ledger"];
 const MAY_USE: [&str; 7] = ["addr", "model", "systems", "plan", "ledger", "config", "yaml"];
 const FORBIDDEN: [&str; 12] = [
-    "kube::", "tokio", "futures_util", "std::fs", "std::io", "std::time", "std::env", "std::process", "std::thread",
-    "SystemTime", "Timestamp::now", "HashMap",
+    "kube::",
+    "tokio",
+    "futures_util",
+    "std::fs",
+    "std::io",
+    "std::time",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime",
+    "Timestamp::now",
+    "HashMap",
 ];
 
 fn sources(dir: &Path) -> Vec<PathBuf> {
@@ -15,7 +25,9 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(sources(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") && path.file_name().is_none_or(|n| n != "tests.rs") {
+        } else if path.extension().is_some_and(|e| e == "rs")
+            && path.file_name().is_none_or(|n| n != "tests.rs")
+        {
             found.push(path);
         }
     }
@@ -31,8 +43,10 @@ fn sins(source: &str) -> Vec<String> {
             sins.push(format!("line {}: {word}", number + 1));
         }
         for (at, _) in code.match_indices("crate::") {
-            let room: String =
-                code[at + "crate::".len()..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let room: String = code[at + "crate::".len()..]
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
             if !room.is_empty() && !MAY_USE.contains(&room.as_str()) {
                 sins.push(format!("line {}: crate::{room}", number + 1));
             }
@@ -57,7 +71,12 @@ fn the_pure_rooms_are_pure() {
 
 #[test]
 fn impure_code_is_found() {
-    for code in ["use tokio::time;", "let now = std::time::Instant::now();", "use crate::cluster::Cluster;", "kube::Client"] {
+    for code in [
+        "use tokio::time;",
+        "let now = std::time::Instant::now();",
+        "use crate::cluster::Cluster;",
+        "kube::Client",
+    ] {
         assert_eq!(sins(code).len(), 1, "{code}");
     }
     assert!(sins("use crate::addr::Span; // not tokio").is_empty());

@@ -119,7 +119,7 @@ fn a_lock_gives_an_empty_server() {
         let bed = bed.lock();
         assert!(bed.list("machine.openshift.io/v1beta1", "Machine").is_empty());
         assert!(bed.list("v1", "Node").is_empty());
-        assert!(bed.get("v1", "Namespace", "", "mipam-system").is_none());
+        assert!(bed.get("v1", "ConfigMap", "mipam-system", "ledger").is_none());
         assert!(bed.get("v1", "ConfigMap", "default", "left").is_none());
         bed.create(MACHINE);
         bed.create(

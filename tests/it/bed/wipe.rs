@@ -1,11 +1,9 @@
 //! A shared server in one test's hands at a time, as empty as a new one.
 
-use super::rest::{self, Verdict, code};
-use super::{Bed, accounts::ADMIN, eventually};
+use super::Bed;
 use futures_util::future::{join, join_all};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Kinds of Kubernetes itself that tests leave behind.
 const BUILT_IN: [(&str, &str); 10] = [
@@ -36,8 +34,9 @@ impl std::ops::Deref for Locked<'_> {
 }
 
 impl Bed {
-    /// Waits for its turn, then wipes the server: custom objects, Nodes, what tests leave in namespaces, the
-    /// namespaces that tests made, and grants. CRDs stay.
+    /// Waits for its turn, then wipes the server: custom objects, Nodes, what tests leave in namespaces, and
+    /// grants. CRDs stay, and so do namespaces: their controller would still be emptying an old one while the
+    /// next test fills its successor.
     pub fn lock(&self) -> Locked<'_> {
         // A test that panicked leaves nothing that the wipe does not remove.
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,35 +60,6 @@ impl Bed {
         let custom = join_all(customs.iter().map(|kind| self.sweep(kind, |_| true)));
         join(built_in(others), custom).await;
         self.revoke_all().await;
-        let spaces = rest::list(&self.client(ADMIN), "/api/v1/namespaces").await.must("list namespaces");
-        let names = spaces.iter().map(|space| &space["metadata"]["name"]);
-        let names = names.filter(|name| **name != "default" && !of_the_system(name));
-        join_all(names.map(|name| self.remove_namespace(name.as_str().expect("a name")))).await;
-    }
-
-    /// Removes a namespace that has been emptied, without the five seconds that its controller would wait.
-    async fn remove_namespace(&self, name: &str) {
-        let client = self.client(ADMIN);
-        let path = format!("/api/v1/namespaces/{name}");
-        rest::delete(&client, &path).await.must_or_gone(&path);
-        eventually(&format!("namespace {name} to go"), Duration::from_secs(30), async || {
-            let Some(mut space) = rest::get(&client, &path).await.must_or_gone(&path) else {
-                return Some(());
-            };
-            space["spec"]["finalizers"] = json!([]);
-            space["metadata"]["finalizers"] = json!([]);
-            // A conflict with the controller is settled by the next look.
-            let _ = rest::send(&client, "PUT", &format!("{path}/finalize"), &space).await;
-            None
-        })
-        .await;
-        // Admission believes for a moment that the namespace is terminating, and would refuse the next test.
-        let probe = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "probe-"}});
-        eventually("admission to forget a namespace", Duration::from_secs(30), async || {
-            let answer = rest::send(&client, "POST", &format!("{path}/configmaps?dryRun=All"), &probe).await;
-            answer.is_err_and(|e| code(&e) == 404).then_some(())
-        })
-        .await;
     }
 }
 

@@ -9,15 +9,17 @@ use tempfile::TempDir;
 pub struct Directory {
     dir: TempDir,
     uids: u32,
+    /// The CRD that lies beside the machines would have dropped their hook.
+    prunes: bool,
 }
 
 impl Directory {
     pub fn new(crds: Option<Profile>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         for (name, crd) in crds.map(Profile::crds).unwrap_or_default() {
-            std::fs::write(dir.path().join(format!("crd-{name}.yaml")), serde_yaml::to_string(&crd).unwrap()).unwrap();
+            std::fs::write(dir.path().join(format!("crd-{name}.yaml")), mipam::yaml::to_yaml(&crd)).unwrap();
         }
-        Self { dir, uids: 0 }
+        Self { dir, uids: 0, prunes: crds.is_some_and(|p| !p.keeps_draft_hooks()) }
     }
 
     fn path(&self, kind: &str, namespace: &str, name: &str) -> PathBuf {
@@ -33,11 +35,14 @@ impl Stage for Directory {
     fn create(&mut self, yaml: &str) {
         for mut object in documents(yaml) {
             self.uids += 1;
+            if let (true, Some(hooks)) = (self.prunes, object["spec"]["lifecycleHooks"].as_object_mut()) {
+                hooks.retain(|name, _| name == "preDrain" || name == "preTerminate");
+            }
             object["metadata"]["uid"] = json!(format!("uid-{}", self.uids));
             let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
             let path = self.path(object["kind"].as_str().unwrap(), &text("namespace"), &text("name"));
             assert!(!path.exists(), "{} is there already", path.display());
-            std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+            std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
         }
     }
 
@@ -47,7 +52,7 @@ impl Stage for Directory {
             let mut object = Self::read(&path);
             object["metadata"]["finalizers"] = json!([super::api::HOLD]);
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-            std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+            std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
         } else {
             std::fs::remove_file(path).unwrap();
             // What is deleted is no reason to forget the kind: a cluster serves it all the same.
@@ -61,7 +66,7 @@ impl Stage for Directory {
                     "versions": [{ "name": "v1beta1", "served": true, "storage": true }],
                 },
             });
-            std::fs::write(self.dir.path().join("crd-kept.yaml"), serde_yaml::to_string(&crd).unwrap()).unwrap();
+            std::fs::write(self.dir.path().join("crd-kept.yaml"), mipam::yaml::to_yaml(&crd)).unwrap();
         }
     }
 
@@ -69,7 +74,7 @@ impl Stage for Directory {
         let path = self.path(&target.kind, &target.namespace, &target.name);
         let mut object = Self::read(&path);
         merge(&mut object, patch);
-        std::fs::write(path, serde_yaml::to_string(&object).unwrap()).unwrap();
+        std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
     }
 
     fn arguments(&self) -> Vec<String> {

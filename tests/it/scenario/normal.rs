@@ -30,7 +30,8 @@ pub fn text(text: &str) -> String {
             19 => b == b'Z',
             _ => b.is_ascii_digit(),
         };
-        let is_time = candidate.len() >= 20 && candidate.bytes().take(20).enumerate().all(|(i, b)| shape(i, b));
+        let is_time =
+            candidate.len() >= 20 && candidate.bytes().take(20).enumerate().all(|(i, b)| shape(i, b));
         let (shown, used) = if is_time { ("<time>", 20) } else { ("20", 2) };
         out.push_str(&rest[..at]);
         out.push_str(shown);
@@ -48,7 +49,10 @@ pub fn objects(objects: Vec<Value>) -> Value {
         if object["kind"] == "Machine" {
             machines.insert(format!("{}/{}", text("namespace"), text("name")), machine(&object));
         } else if text("name") == "mipam-ledger" {
-            ledger.insert("pools".to_owned(), serde_json::from_str(object["data"]["pools"].as_str().unwrap()).unwrap());
+            ledger.insert(
+                "pools".to_owned(),
+                serde_json::from_str(object["data"]["pools"].as_str().unwrap()).unwrap(),
+            );
         } else {
             let entries = object["data"].as_object().cloned().unwrap_or_default();
             let entries: Map<String, Value> = entries.iter().map(|(k, v)| (k.clone(), entry(v))).collect();
@@ -86,7 +90,8 @@ fn entry(value: &Value) -> Value {
     entry.as_object_mut().unwrap().remove("since");
     for holder in entry["holders"].as_array_mut().unwrap() {
         let text = |key: &str| holder[key].as_str().unwrap_or_default().to_owned();
-        *holder = json!(format!("{}/{}/{}#{}", text("kind"), text("namespace"), text("name"), text("device")));
+        *holder =
+            json!(format!("{}/{}/{}#{}", text("kind"), text("namespace"), text("name"), text("device")));
     }
     if !entry["cooling"].is_null() {
         entry["cooling"] = json!(true);

@@ -1,0 +1,312 @@
+//! The program as people meet it: broken input, missing rights, files, pipes.
+
+use crate::bed::{self, Bed, Profile};
+use crate::scenario::mipam;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+const CONFIG: &str = "ipam-config:
+  ip-range-cidr: 192.168.101.64/28
+  prefix: 23
+  nameserver: [192.168.1.215]
+  default-gateway: 192.168.100.1
+  lifecycle-hook: {name: ipamController, owner: network-admin}
+";
+
+const MACHINE: &str = "apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {name: worker-0, namespace: openshift-machine-api}
+spec:
+  lifecycleHooks: {preCreate: [{name: ipamController, owner: network-admin}]}
+  providerSpec: {value: {network: {devices: [{networkName: lab}]}}}
+";
+
+fn run(arguments: &[&str]) -> Output {
+    mipam(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn bad(folder: &str) -> Vec<PathBuf> {
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad").join(folder))
+}
+
+/// Every file below a folder with its bytes.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for path in files(dir) {
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+fn lab() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("machine.yaml"), MACHINE).unwrap();
+    std::fs::write(dir.path().join("ipam-config.yaml"), CONFIG).unwrap();
+    dir
+}
+
+#[test]
+fn broken_configurations_are_explained_and_nothing_is_written() {
+    let mut seen = String::new();
+    let cases = bad("config");
+    assert!(cases.len() >= 30, "{} broken configurations", cases.len());
+    for case in cases {
+        let dir = lab();
+        let before = contents(dir.path());
+        let (dir_name, file) = (dir.path().display().to_string(), case.display().to_string());
+        let output = run(&["reconcile", "--dir", &dir_name, "--config", &file]);
+        let name = case.file_name().unwrap().to_string_lossy();
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
+        assert!(output.stdout.is_empty(), "{name}: {}", out(&output));
+        assert_eq!(contents(dir.path()), before, "{name} wrote something");
+        let shown = err(&output).replace(&file, &name);
+        seen.push_str(&format!("== {name}\n{shown}\n"));
+    }
+    insta::assert_snapshot!("broken_configurations", seen);
+}
+
+#[test]
+fn broken_manifests_are_explained_and_nothing_is_written() {
+    let mut seen = String::new();
+    for case in bad("manifests") {
+        let dir = lab();
+        let name = case.file_name().unwrap().to_string_lossy();
+        std::fs::copy(&case, dir.path().join(&*name)).unwrap();
+        let before = contents(dir.path());
+        let dir_name = dir.path().display().to_string();
+        let output = run(&["reconcile", "--dir", &dir_name]);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
+        assert_eq!(contents(dir.path()), before, "{name} wrote something");
+        let shown = err(&output).replace(&dir_name, "DIR");
+        assert!(shown.contains(&*name), "{name} is not named: {shown}");
+        seen.push_str(&format!("== {name}\n{shown}\n"));
+    }
+    insta::assert_snapshot!("broken_manifests", seen);
+}
+
+#[test]
+fn wrong_use_is_explained() {
+    let dir = lab();
+    let dir_name = dir.path().display().to_string();
+    let missing = dir.path().join("missing").display().to_string();
+    let cases: &[&[&str]] = &[
+        &["reconcile", "--dir", &missing],
+        &["reconcile", "--dir", &dir_name, "--config", &missing],
+        &["reconcile", "--dir", &dir_name, "--systems", "openshfit"],
+        &["reconcile", "--out", "x"],
+        &["reconcile", "--dir", &dir_name, "--kubeconfig", "x"],
+        &["reconcile", "--kubeconfig", &missing, "--config", "CONFIG"],
+        &["allocate", "--pool", "lab", "--name", "x", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--for", "machine/openshift-machine-api/nobody", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--for", "pod/a/b", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--name", "x", "--address", "10.0.0.1", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--name", "x", "--address", "192.168.101.064", "--dir", &dir_name],
+        &["release", "banana", "--dir", &dir_name],
+        &["status", "--pool", "lab", "--dir", &dir_name],
+        &["render-nmstate", "nobody", "--dir", &dir_name],
+        &["render-nmstate", "--address", "10.0.0.1", "--pool", "default", "--dir", &dir_name],
+        &["check-capacity", "--for", "machineset/a/b", "--replicas", "3", "--dir", &dir_name],
+        &["check-capacity", "--for", "deployment/a/b", "--replicas", "3", "--dir", &dir_name],
+        &["check-capacity", "--need", "many", "--dir", &dir_name],
+        &["frobnicate"],
+    ];
+    let before = contents(dir.path());
+    let config = dir.path().join("ipam-config.yaml").display().to_string();
+    let mut seen = String::new();
+    for case in cases {
+        let arguments: Vec<&str> = case.iter().map(|a| if *a == "CONFIG" { config.as_str() } else { *a }).collect();
+        let output = run(&arguments);
+        let code = output.status.code();
+        assert!(matches!(code, Some(1 | 2)), "{case:?}: {code:?}");
+        assert!(output.stdout.is_empty(), "{case:?}: {}", out(&output));
+        let shown = err(&output).replace(&dir_name, "DIR");
+        let typed = arguments.join(" ").replace(&dir_name, "DIR");
+        seen.push_str(&format!("== mipam {typed} (exit {})\n{shown}\n", code.unwrap()));
+    }
+    assert_eq!(contents(dir.path()), before);
+    insta::assert_snapshot!("wrong_use", seen);
+}
+
+#[test]
+fn comments_and_other_documents_survive_beside_a_changed_one() {
+    let dir = lab();
+    let other = "# a comment\napiVersion: v1   # odd spacing\nkind: Secret\nmetadata: {name:   s}\n";
+    let both = format!("{other}---\n# about the machine\n{MACHINE}---\n{other}");
+    std::fs::write(dir.path().join("machine.yaml"), both.replacen("name:   s}", "name:   t}", 1)).unwrap();
+    let output = run(&["reconcile", "--dir", &dir.path().display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let after = std::fs::read_to_string(dir.path().join("machine.yaml")).unwrap();
+    assert!(after.starts_with(&other.replacen("name:   s}", "name:   t}", 1)), "{after}");
+    assert!(after.ends_with(other), "{after}");
+    assert!(after.contains("192.168.101.64/23") && after.contains("# about the machine"), "{after}");
+}
+
+#[test]
+fn out_leaves_the_source_alone() {
+    let dir = lab();
+    let target = tempfile::tempdir().unwrap();
+    let out_dir = target.path().join("out");
+    let before = contents(dir.path());
+    let (from, to) = (dir.path().display().to_string(), out_dir.display().to_string());
+    for _ in 0..2 {
+        let output = run(&["reconcile", "--dir", &from, "--out", &to]);
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        assert_eq!(contents(dir.path()), before);
+    }
+    assert!(std::fs::read_to_string(out_dir.join("machine.yaml")).unwrap().contains("192.168.101.64/23"));
+    let output = run(&["reconcile", "--dir", &to]);
+    assert_eq!(output.status.code(), Some(0), "what was written can be worked on: {}", err(&output));
+    assert!(out(&output).contains("0 allocated, 1 kept"), "{}", out(&output));
+}
+
+#[test]
+fn a_dry_run_with_diff_shows_what_the_pass_then_does() {
+    let dir = lab();
+    let name = dir.path().display().to_string();
+    let before = contents(dir.path());
+    let dry = run(&["reconcile", "--dir", &name, "--dry-run", "--diff"]);
+    assert_eq!((dry.status.code(), contents(dir.path()) == before), (Some(0), true));
+    let text = out(&dry);
+    let machine = text.find("--- Machine/openshift-machine-api/worker-0").unwrap_or_else(|| panic!("{text}"));
+    insta::assert_snapshot!("dry_run_diff", &text[machine..]);
+    // For programs the report stands alone on stdout.
+    let json = run(&["reconcile", "--dir", &name, "--dry-run", "--diff", "-o", "json"]);
+    assert!(serde_json::from_slice::<serde_json::Value>(&json.stdout).is_ok());
+    assert!(err(&json).contains("+++ Machine/openshift-machine-api/worker-0"));
+    let coloured = run(&["reconcile", "--dir", &name, "--dry-run", "--diff", "--color", "always"]);
+    assert!(out(&coloured).contains("\u{1b}["), "colour was asked for");
+    assert!(!text.contains('\u{1b}'), "NO_COLOR is set");
+}
+
+#[test]
+fn networkmanager_files_come_from_the_same_state() {
+    let dir = lab();
+    let name = dir.path().display().to_string();
+    let files = run(&["render-nmstate", "worker-0", "--dir", &name, "-o", "networkmanager"]);
+    assert_eq!(files.status.code(), Some(0), "{}", err(&files));
+    let text: String = out(&files).lines().filter(|l| !l.starts_with("uuid=")).map(|l| format!("{l}\n")).collect();
+    insta::assert_snapshot!("networkmanager", text);
+    let json = run(&["render-nmstate", "worker-0", "--dir", &name, "-o", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let yaml = run(&["render-nmstate", "worker-0", "--dir", &name]);
+    assert_eq!(serde_yaml::from_slice::<serde_json::Value>(&yaml.stdout).unwrap(), json);
+}
+
+#[test]
+fn two_runs_on_one_directory_keep_apart() {
+    let dir = lab();
+    let name = dir.path().display().to_string();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mipam"));
+    command.args(["reconcile", "--dir", &name]).env_remove("KUBECONFIG");
+    let runs: Vec<_> = (0..4)
+        .map(|_| command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap())
+        .collect();
+    let outputs: Vec<Output> = runs.into_iter().map(|r| r.wait_with_output().unwrap()).collect();
+    assert!(outputs.iter().any(|o| o.status.success()));
+    for output in &outputs {
+        let fine = output.status.success() || err(output).contains("another mipam");
+        assert!(fine, "{}", err(output));
+    }
+}
+
+fn with_bed(bed: &Bed, account: &str, arguments: &[&str]) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("ipam-config.yaml");
+    std::fs::write(&config, CONFIG).unwrap();
+    let kubeconfig = bed.kubeconfig(account).display().to_string();
+    let mut all = arguments.to_vec();
+    let config = config.display().to_string();
+    all.extend(["--kubeconfig", &kubeconfig, "--config", &config]);
+    run(&all)
+}
+
+const MAY_READ: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: may-read}
+rules:
+  - {apiGroups: ['*'], resources: ['*'], verbs: [get, list]}
+";
+
+const MAY_RECORD: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: may-record}
+rules:
+  - {apiGroups: [''], resources: [configmaps, namespaces], verbs: [create, update]}
+";
+
+#[test]
+fn missing_rights_are_named() {
+    let bed = bed::shared(Profile::Own).lock();
+    bed.namespace("mipam-system");
+    bed.create(MACHINE);
+    let nobody = with_bed(&bed, "nobody", &["status"]);
+    bed.grant("reader", MAY_READ);
+    let status = with_bed(&bed, "reader", &["status"]);
+    assert_eq!(status.status.code(), Some(1), "a reader may look: {}", err(&status));
+    let reader = with_bed(&bed, "reader", &["reconcile"]);
+    bed.grant("writer", &format!("{MAY_READ}---{MAY_RECORD}"));
+    let writer = with_bed(&bed, "writer", &["reconcile"]);
+    let mut seen = String::new();
+    for (name, output) in [("nobody: status", nobody), ("reader: reconcile", reader), ("writer: reconcile", writer)] {
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
+        seen.push_str(&format!("== {name}\n{}\n", err(&output)));
+    }
+    insta::assert_snapshot!("missing_rights", seen);
+}
+
+#[test]
+fn the_namespace_of_the_ledger_is_made_where_it_is_missing() {
+    let bed = Bed::with(Profile::Own);
+    bed.create(MACHINE);
+    let output = with_bed(&bed, "admin", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(bed.get("v1", "Namespace", "", "mipam-system").is_some());
+    assert!(bed.get("v1", "ConfigMap", "mipam-system", "mipam-ledger").is_some());
+}
+
+#[test]
+fn a_cluster_without_any_machine_api_is_fine() {
+    // None of the CRDs is there: nothing to serve, nothing to free, nothing to fail on.
+    let bed = Bed::start();
+    for command in [&["reconcile"][..], &["status"], &["check-capacity", "--need", "3"]] {
+        let output = with_bed(&bed, "admin", command);
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {}", err(&output));
+    }
+}
+
+#[test]
+fn an_unreachable_cluster_is_an_error_within_the_time_that_was_given() {
+    let dir = tempfile::tempdir().unwrap();
+    let (config, kubeconfig) = (dir.path().join("c.yaml"), dir.path().join("k.yaml"));
+    std::fs::write(&config, CONFIG).unwrap();
+    let text = "apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+                users: [{name: a, user: {token: secret-token}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n";
+    std::fs::write(&kubeconfig, text).unwrap();
+    let (config, kubeconfig) = (config.display().to_string(), kubeconfig.display().to_string());
+    let output = run(&["status", "--config", &config, "--kubeconfig", &kubeconfig, "--request-timeout", "1s"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("hint:"), "{}", err(&output));
+    assert!(!err(&output).contains("secret-token"));
+}
