@@ -1,5 +1,6 @@
 //! Tests of the whole room.
 
+mod broken_files;
 mod example;
 mod forms;
 mod rules;
