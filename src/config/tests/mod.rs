@@ -1,8 +1,9 @@
-//! Tests of the whole room.
+//! Tests of the whole room: both short forms, every rule, broken files, the example, and arbitrary text.
 
 mod broken_files;
 mod example;
 mod forms;
+mod fuzz;
 mod rules;
 
 use super::{Config, ConfigError, parse};
