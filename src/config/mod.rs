@@ -1,7 +1,64 @@
 //! `ipam-config.yaml` and flags to a [`Config`], with errors that name file, line and key.
 
+mod document;
+mod draft;
+mod duration;
+mod error;
+mod findings;
+mod guard;
+mod names;
+mod overlap;
+mod pools;
+mod reserve;
+mod schema;
+mod seed;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod trouble;
+mod walk;
+
+pub use error::{ConfigError, ConfigErrors};
+pub use schema::SYSTEMS;
+
 use crate::addr::Span;
 use crate::model::Pool;
+use findings::{Finding, Findings, Path};
+
+/// Reads the text of a config; `file` is its name for the messages.
+pub fn parse(file: &str, text: &str) -> Result<Config, ConfigErrors> {
+    let mut found = Findings::default();
+    let config = document::read(&mut found, text);
+    found.finish(file, text, config)
+}
+
+/// Like [`parse`], for the bytes of a file, which may be no text at all.
+pub fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Config, ConfigErrors> {
+    let error = match std::str::from_utf8(bytes) {
+        Ok(text) => return parse(file, text),
+        Err(error) => error,
+    };
+    let line = bytes[..error.valid_up_to()].split(|b| *b == b'\n').count();
+    let hint = "this is not a text file, or it was damaged: save it again as plain text (UTF-8)";
+    let mut found = Findings::default();
+    found.error(Finding::new(&Path::default(), "there are bytes that are no text").hint(hint).on_line(line));
+    found.finish(file, &String::from_utf8_lossy(bytes), None)
+}
+
+/// The config of a run that has no file: no pools, and every default.
+pub fn empty() -> Config {
+    Config {
+        pools: Vec::new(),
+        lifecycle_hook: None,
+        nmstate_target: NmstateTarget::default(),
+        service_cidrs: Vec::new(),
+        beside_peer: Vec::new(),
+        metal3: Metal3::default(),
+        serve_pools: None,
+        systems: None,
+        warnings: Vec::new(),
+    }
+}
 
 /// All that a person has configured, checked.
 #[derive(Clone, Debug)]
