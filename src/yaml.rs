@@ -1,6 +1,7 @@
 //! YAML and JSON text to values, strictly: a key given twice is an error, not a guess; errors and values have
 //! their line.
 
+mod guard;
 mod quote;
 
 pub(crate) use quote::differs;
@@ -40,6 +41,7 @@ pub enum Step {
 
 /// Reads one YAML document.
 pub fn parse_yaml(text: &str) -> Result<Value, TextError> {
+    guard::check(text)?;
     // What is written out costs no more than this; only aliases of aliases make more of it (a "YAML bomb").
     let left = Cell::new(text.len().saturating_mul(2).saturating_add(100_000));
     Strict(&left).deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|e| yaml_error(&e))
@@ -189,7 +191,7 @@ impl<'de> DeserializeSeed<'de> for NewKey<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for NewKey<'_> {
+impl Visitor<'_> for NewKey<'_> {
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

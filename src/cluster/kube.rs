@@ -110,9 +110,9 @@ impl KubeCluster {
             _ => Method::GET,
         };
         if body.is_some() {
-            self.traffic.write()
+            self.traffic.write();
         } else {
-            self.traffic.read()
+            self.traffic.read();
         }
         let bytes =
             body.map(serde_json::to_vec).transpose().map_err(|e| ClusterError::Other(e.to_string()))?;
@@ -181,7 +181,10 @@ impl KubeCluster {
                 Some(Value::Null) | None if page.get("kind").is_some() => {}
                 _ => return Err(call.transient("the answer is no list", None)),
             }
-            next = page.pointer("/metadata/continue").and_then(Value::as_str).unwrap_or_default().to_owned();
+            page.pointer("/metadata/continue")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .clone_into(&mut next);
             if next.is_empty() {
                 return Ok(items);
             }

@@ -30,6 +30,10 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Reads the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        if let Some(dir) = self.options.dir.as_ref().filter(|d| !d.is_dir()) {
+            return Err(Failure::error(format!("--dir {}: there is no such directory", dir.display()))
+                .hint("it holds the manifests, for example what `kubectl get machines -A -o yaml` wrote"));
+        }
         let path = self.config_path();
         let shown = path.display().to_string();
         let cannot = |why: &dyn std::fmt::Display| {
@@ -48,11 +52,22 @@ impl Context<'_> {
             Ok(_) => {}
         }
         let bytes = std::fs::read(&path).map_err(|e| cannot(&e))?;
-        let text = String::from_utf8(bytes).map_err(|_| cannot(&"it is not UTF-8 text"))?;
-        let config = config::parse(&shown, &text).map_err(|errors| Failure::error(errors.to_string()))?;
+        let config =
+            config::parse_bytes(&shown, &bytes).map_err(|errors| Failure::error(errors.to_string()))?;
         for warning in &config.warnings {
             self.printer.warn(warning);
         }
+        for (key, set) in [
+            ("service-cidrs", !config.service_cidrs.is_empty()),
+            ("beside-peer", !config.beside_peer.is_empty()),
+            ("metal3", config.metal3 != config::Metal3::default()),
+            ("serve-pools", config.serve_pools.is_some()),
+        ] {
+            if set {
+                self.printer.warn(&format!("{shown}: {key} has no effect in this version"));
+            }
+        }
+        self.unserved(config.systems.iter().flatten());
         Ok(config)
     }
 
@@ -96,6 +111,7 @@ impl Context<'_> {
             return Err(Failure::error(format!("--systems: there is no system {wrong:?}"))
                 .hint(format!("known are: {}", known.join(", "))));
         }
+        self.unserved(&self.options.systems);
         let asked = (!self.options.systems.is_empty()).then(|| self.options.systems.clone());
         let systems = match (asked, config.systems.clone()) {
             (Some(asked), Some(configured)) => {
@@ -104,6 +120,14 @@ impl Context<'_> {
             (asked, configured) => asked.or(configured),
         };
         Ok(Scope { namespace: self.options.namespace.clone(), systems, only: None })
+    }
+
+    /// Says which of these systems this version does not serve yet.
+    fn unserved<'s>(&self, systems: impl IntoIterator<Item = &'s String>) {
+        let served = |name: &str| systems::ALL.iter().any(|s| s.serves() && s.name() == name);
+        for system in systems.into_iter().filter(|s| !served(s)) {
+            self.printer.warn(&format!("system {system} is not served by this version"));
+        }
     }
 
     /// A pass on this cluster.

@@ -80,13 +80,13 @@ async fn record(
     let patient = Patient(cluster);
     match apply::record(&patient, &mut sight.seen.ledger, pools, decision, &mut Vec::new()).await? {
         Recorded::Conflict => Ok(false),
-        Recorded::Done { failed } => match failed.into_iter().next() {
-            Some((_, error)) => Err(error.into()),
-            None => {
-                patient.settle().await?;
-                Ok(true)
+        Recorded::Done { failed } => {
+            if let Some((_, error)) = failed.into_iter().next() {
+                return Err(error.into());
             }
-        },
+            patient.settle().await?;
+            Ok(true)
+        }
     }
 }
 

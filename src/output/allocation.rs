@@ -80,16 +80,16 @@ mod tests {
         10.0.0.9/24
         192.168.101.65/23
         ");
-        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @"
+        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @r#"
         apiVersion: mipam.io/v1
         kind: AllocationReport
         allocated: []
         released:
         - system: hold
           kind: Hold
-          namespace: ''
+          namespace: ""
           name: printer
-          device: ''
+          device: ""
           pool: dmz
           address: 10.0.0.9/24
           network: dmz
@@ -97,10 +97,10 @@ mod tests {
           kind: Machine
           namespace: openshift-machine-api
           name: worker-0
-          device: '0'
+          device: "0"
           pool: lab
           address: 192.168.101.65/23
-        ");
+        "#);
     }
 
     #[test]

@@ -111,22 +111,22 @@ mod tests {
     #[test]
     fn created_and_removed_objects_have_dev_null_on_the_other_side() {
         let node = Object(json!({"kind": "Node", "metadata": {"name": "n", "resourceVersion": "5"}}));
-        insta::assert_snapshot!(diff(None, Some(&node), false), @"
+        insta::assert_snapshot!(diff(None, Some(&node), false), @r#"
         --- /dev/null
         +++ Node/n
         @@ -0,0 +1,3 @@
         +kind: Node
         +metadata:
-        +  name: n
-        ");
-        insta::assert_snapshot!(diff(Some(&node), None, false), @"
+        +  name: "n"
+        "#);
+        insta::assert_snapshot!(diff(Some(&node), None, false), @r#"
         --- Node/n
         +++ /dev/null
         @@ -1,3 +0,0 @@
         -kind: Node
         -metadata:
-        -  name: n
-        ");
+        -  name: "n"
+        "#);
     }
 
     #[test]

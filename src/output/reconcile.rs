@@ -165,7 +165,7 @@ mod tests {
           "writes": 0
         }
         "#);
-        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @"
+        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @r#"
         apiVersion: mipam.io/v1
         kind: ReconcileReport
         allocated:
@@ -173,7 +173,7 @@ mod tests {
           kind: Machine
           namespace: openshift-machine-api
           name: worker-0
-          device: '0'
+          device: "0"
           pool: lab
           address: 192.168.101.65/23
         kept: 0
@@ -183,7 +183,7 @@ mod tests {
           kind: Machine
           namespace: openshift-machine-api
           name: worker-9
-          device: '0'
+          device: "0"
           pool: lab
           reason: PoolExhausted
           message: all 14 addresses of pool lab are taken
@@ -193,7 +193,7 @@ mod tests {
           message: 192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them
         reads: 1
         writes: 0
-        ");
+        "#);
     }
 
     #[test]

@@ -191,15 +191,15 @@ mod tests {
           "problems": []
         }
         "#);
-        insta::assert_snapshot!(render(&report, look(Format::Yaml), &Details::default()), @"
+        insta::assert_snapshot!(render(&report, look(Format::Yaml), &Details::default()), @r#"
         apiVersion: mipam.io/v1
         kind: StatusReport
         pools:
         - name: six
           system: config
-          total: '18446744073709551633'
+          total: "18446744073709551633"
           used: 3
-          free: '18446744073709551627'
+          free: "18446744073709551627"
           cooling: 1
           reserved: 2
           ranges:
@@ -209,7 +209,7 @@ mod tests {
         allocations: []
         pending: []
         problems: []
-        ");
+        "#);
     }
 
     #[test]

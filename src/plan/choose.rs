@@ -243,9 +243,8 @@ impl<'a> Chooser<'a> {
             };
             let holders =
                 entry.holders.iter().filter(|h| until.is_some() || !self.world.gone.contains(&h.owner));
-            let stranger = holders
-                .map(|h| &h.owner)
-                .find(|o| !o.same(owner) && !(until.is_some() && o.same_name(owner)));
+            let stranger =
+                holders.map(|h| &h.owner).find(|o| !(o.same(owner) || until.is_some() && o.same_name(owner)));
             if let Some(other) = stranger.filter(|_| until.is_none_or(|t| t > self.world.now)) {
                 return Some(match until {
                     Some(t) => format!("{other} held it, and it rests until {}", crate::model::timestamp(t)),

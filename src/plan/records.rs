@@ -128,8 +128,10 @@ impl<'a> Records<'a> {
     /// How far this entry can be relied on.
     pub(super) fn firmness(&self, allocation: &Allocation) -> Firmness {
         match &allocation.standing {
-            Standing::Bound | Standing::Surplus | Standing::Cooling { .. } => Firmness::Firm,
-            Standing::Home { bound: true, .. } => Firmness::Firm,
+            Standing::Bound
+            | Standing::Surplus
+            | Standing::Cooling { .. }
+            | Standing::Home { bound: true, .. } => Firmness::Firm,
             Standing::Home { bound: false, .. } => Firmness::Tentative,
             Standing::Member { home } => {
                 match self.allocations.get(home).map(|h| (&h.standing, &h.holders)) {

@@ -247,6 +247,9 @@ fn a_huge_pool_costs_no_more_than_a_small_one() {
     }
 }
 
+/// Owner, number of devices, addresses written to it.
+type Machine = (Arc<Owner>, usize, Vec<(String, IpAddr)>);
+
 /// What happens to the lab in a random history.
 #[derive(Clone, Debug)]
 enum Event {
@@ -299,8 +302,7 @@ proptest! {
     fn no_history_gives_an_address_twice((pools, events) in (pools(), events())) {
         let mut lab = Lab::new(pools);
         let mut uid = 0;
-        // Live machines: owner, number of devices, addresses written to them.
-        let mut live: BTreeMap<u8, (Arc<Owner>, usize, Vec<(String, IpAddr)>)> = BTreeMap::new();
+        let mut live: BTreeMap<u8, Machine> = BTreeMap::new();
         let mut dead: Vec<Arc<Owner>> = Vec::new();
         for event in events {
             match event {

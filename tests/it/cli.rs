@@ -117,7 +117,15 @@ fn wrong_use_is_explained() {
         &["reconcile", "--kubeconfig", &missing, "--config", "CONFIG"],
         &["allocate", "--pool", "lab", "--name", "x", "--dir", &dir_name],
         &["allocate", "--pool", "default", "--dir", &dir_name],
-        &["allocate", "--pool", "default", "--for", "machine/openshift-machine-api/nobody", "--dir", &dir_name],
+        &[
+            "allocate",
+            "--pool",
+            "default",
+            "--for",
+            "machine/openshift-machine-api/nobody",
+            "--dir",
+            &dir_name,
+        ],
         &["allocate", "--pool", "default", "--for", "pod/a/b", "--dir", &dir_name],
         &["allocate", "--pool", "default", "--name", "x", "--address", "10.0.0.1", "--dir", &dir_name],
         &["allocate", "--pool", "default", "--name", "x", "--address", "192.168.101.064", "--dir", &dir_name],
@@ -134,7 +142,8 @@ fn wrong_use_is_explained() {
     let config = dir.path().join("ipam-config.yaml").display().to_string();
     let mut seen = String::new();
     for case in cases {
-        let arguments: Vec<&str> = case.iter().map(|a| if *a == "CONFIG" { config.as_str() } else { *a }).collect();
+        let arguments: Vec<&str> =
+            case.iter().map(|a| if *a == "CONFIG" { config.as_str() } else { *a }).collect();
         let output = run(&arguments);
         let code = output.status.code();
         assert!(matches!(code, Some(1 | 2)), "{case:?}: {code:?}");
@@ -204,7 +213,8 @@ fn networkmanager_files_come_from_the_same_state() {
     let name = dir.path().display().to_string();
     let files = run(&["render-nmstate", "worker-0", "--dir", &name, "-o", "networkmanager"]);
     assert_eq!(files.status.code(), Some(0), "{}", err(&files));
-    let text: String = out(&files).lines().filter(|l| !l.starts_with("uuid=")).map(|l| format!("{l}\n")).collect();
+    let text: String =
+        out(&files).lines().filter(|l| !l.starts_with("uuid=")).map(|l| format!("{l}\n")).collect();
     insta::assert_snapshot!("networkmanager", text);
     let json = run(&["render-nmstate", "worker-0", "--dir", &name, "-o", "json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
@@ -219,7 +229,9 @@ fn two_runs_on_one_directory_keep_apart() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mipam"));
     command.args(["reconcile", "--dir", &name]).env_remove("KUBECONFIG");
     let runs: Vec<_> = (0..4)
-        .map(|_| command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap())
+        .map(|_| {
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        })
         .collect();
     let outputs: Vec<Output> = runs.into_iter().map(|r| r.wait_with_output().unwrap()).collect();
     assert!(outputs.iter().any(|o| o.status.success()));
@@ -269,7 +281,9 @@ fn missing_rights_are_named() {
     bed.grant("writer", &format!("{MAY_READ}---{MAY_RECORD}"));
     let writer = with_bed(&bed, "writer", &["reconcile"]);
     let mut seen = String::new();
-    for (name, output) in [("nobody: status", nobody), ("reader: reconcile", reader), ("writer: reconcile", writer)] {
+    for (name, output) in
+        [("nobody: status", nobody), ("reader: reconcile", reader), ("writer: reconcile", writer)]
+    {
         assert_eq!(output.status.code(), Some(2), "{name}: {}", err(&output));
         seen.push_str(&format!("== {name}\n{}\n", err(&output)));
     }
@@ -305,7 +319,8 @@ fn an_unreachable_cluster_is_an_error_within_the_time_that_was_given() {
                 users: [{name: a, user: {token: secret-token}}]\ncontexts: [{name: a, context: {cluster: a, user: a}}]\ncurrent-context: a\n";
     std::fs::write(&kubeconfig, text).unwrap();
     let (config, kubeconfig) = (config.display().to_string(), kubeconfig.display().to_string());
-    let output = run(&["status", "--config", &config, "--kubeconfig", &kubeconfig, "--request-timeout", "1s"]);
+    let output =
+        run(&["status", "--config", &config, "--kubeconfig", &kubeconfig, "--request-timeout", "1s"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("hint:"), "{}", err(&output));
     assert!(!err(&output).contains("secret-token"));
