@@ -5,4 +5,5 @@
 mod bed;
 mod cli;
 mod purity;
+mod readme;
 mod scenario;
