@@ -35,7 +35,8 @@ impl Stage for Directory {
     fn create(&mut self, yaml: &str) {
         for mut object in documents(yaml) {
             self.uids += 1;
-            if let (true, Some(hooks)) = (self.prunes, object["spec"]["lifecycleHooks"].as_object_mut()) {
+            let hooks = object.pointer_mut("/spec/lifecycleHooks").and_then(Value::as_object_mut);
+            if let (true, Some(hooks)) = (self.prunes, hooks) {
                 hooks.retain(|name, _| name == "preDrain" || name == "preTerminate");
             }
             object["metadata"]["uid"] = json!(format!("uid-{}", self.uids));
