@@ -77,8 +77,8 @@ pub struct Outcome {
     pub granted: Vec<Allocated>,
     /// Every object that was (or would be) changed.
     pub changed: Vec<Changed>,
-    /// Writes that failed: the pass is not complete.
-    pub failures: Vec<String>,
+    /// Writes that failed, by object: the pass is not complete.
+    pub failures: Vec<(String, ClusterError)>,
     /// For `-v`.
     pub notes: Vec<String>,
 }
@@ -178,7 +178,7 @@ impl Pass<'_> {
             api_version: API_VERSION,
             kind: "ReconcileReport",
             allocated: Vec::new(),
-            kept: sight.survey.settled,
+            kept: sight.survey.settled.iter().filter(|o| self.scope.serves(o)).count(),
             released: decision.released.iter().flat_map(|a| lines(a, &sight.pools)).collect(),
             pending: sight.survey.pending.iter().filter(|p| self.in_scope(p)).cloned().collect(),
             problems: sight.survey.problems.clone(),
@@ -211,7 +211,7 @@ impl Pass<'_> {
                         let why = format!("its addresses are recorded, but it could not be written: {error}");
                         report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::WriteFailed, why));
                     }
-                    failures.push(format!("{}: {error}", write.target));
+                    failures.push((write.target.to_string(), error));
                 }
             }
         }
@@ -223,7 +223,7 @@ impl Pass<'_> {
                     object: object.clone(),
                     message: error.to_string(),
                 });
-                failures.push(format!("{object}: {error}"));
+                failures.push((object, error.clone()));
             }
         }
         report.allocated.sort();
@@ -252,7 +252,7 @@ pub fn survey(seen: &Observation, config: &Config) -> Survey {
         all.chores.extend(one.chores);
         all.pending.extend(one.pending);
         all.problems.extend(one.problems);
-        all.settled += one.settled;
+        all.settled.extend(one.settled);
         all.notes.extend(one.notes);
     }
     all

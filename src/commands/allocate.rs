@@ -53,8 +53,9 @@ fn finish(
     if let Some(line) = outcome.report.pending.first() {
         return Err(Failure::finding(line.message.clone()));
     }
-    if let Some(failure) = outcome.failures.first() {
-        return Err(Failure::error(failure.clone()).hint("nothing is half done: run it again"));
+    if let Some((object, error)) = outcome.failures.first() {
+        let failure = Failure::from(error.clone());
+        return Err(Failure { message: format!("{object}: {}", failure.message), ..failure });
     }
     if command.diff {
         super::reconcile::diff(context.printer, &outcome.changed)?;

@@ -35,11 +35,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
 
 /// Failed writes are errors; what waits or is wrong is a finding.
 fn status(printer: &Printer, outcome: &Outcome) -> ExitStatus {
-    for failure in &outcome.failures {
-        printer.error(failure);
+    for (object, error) in &outcome.failures {
+        printer.error(&format!("{object}: {error}"));
     }
-    if !outcome.failures.is_empty() {
-        printer.hint("nothing is half done: run it again");
+    if let Some((_, error)) = outcome.failures.first() {
+        let hint = Failure::from(error.clone()).hint;
+        printer.hint(&hint.unwrap_or_else(|| "nothing is half done: run it again".to_owned()));
         ExitStatus::Error
     } else if outcome.report.pending.is_empty() && outcome.report.problems.is_empty() {
         ExitStatus::Fine

@@ -130,8 +130,8 @@ pub struct Survey {
     pub pending: Vec<PendingLine>,
     /// What a person should look at.
     pub problems: Vec<Problem>,
-    /// How many owners are served and settled.
-    pub settled: usize,
+    /// Owners that are served and have all they need.
+    pub settled: Vec<Arc<Owner>>,
     /// Things worth a line on stderr.
     pub notes: Vec<String>,
 }

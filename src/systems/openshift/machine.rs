@@ -91,7 +91,7 @@ pub(super) fn holdings(
                     adopt: ours,
                 }),
                 Err(why) => problems.push(format!(
-                    "device {}: {why}; mipam leaves the device alone, so mend it by hand",
+                    "device {}: {why}; mipam leaves the machine alone until it is mended by hand",
                     device.index
                 )),
             }

@@ -104,7 +104,9 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
     let marks = Marks::of(object, config.lifecycle_hook.as_ref());
     let devices = devices(object);
     let owner = Owner::of(NAME, MACHINE, object);
-    for problem in machine::holdings(object, &owner, &devices, marks.ours(), &mut survey.holdings) {
+    let unreadable = machine::holdings(object, &owner, &devices, marks.ours(), &mut survey.holdings);
+    let readable = unreadable.is_empty();
+    for problem in unreadable {
         survey.problems.push(Problem { kind: "Unreadable", object: reference.to_string(), message: problem });
     }
     if !marks.ours() {
@@ -122,7 +124,7 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
     let wishes: Vec<Wish> = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
     if !marks.gate {
         if wishes.is_empty() {
-            survey.settled += 1;
+            survey.settled.push(owner);
         } else {
             survey.claims.push(Claim { owner, wishes, gate: Gate::Open });
         }
@@ -131,6 +133,10 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
     if devices.is_empty() {
         let why = "spec.providerSpec.value.network.devices is empty: there is nothing to give an address to";
         survey.pending.push(pending(&owner, "", Reason::NoDevices, why.to_owned()));
+        return;
+    }
+    if !readable {
+        // It would be made with an address that nobody understands: it waits for a person.
         return;
     }
     if let Some((device, why)) = unnamed(&wishes, &devices, config) {
