@@ -4,6 +4,8 @@
 
 mod bed;
 mod cli;
+mod growth;
 mod purity;
+mod race;
 mod readme;
 mod scenario;
