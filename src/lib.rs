@@ -16,7 +16,7 @@
 //! | [`systems`] | one file per machine API: objects to claims, allocations to writes; pure |
 //! | [`plan`] | the decision; pure |
 //! | [`ledger`] | how allocations are kept in ConfigMaps; pure |
-//! | [`cluster`] | where objects live: a Kubernetes API or a directory |
+//! | [`cluster`] | where objects live: a Kubernetes API, a directory, or the simulation |
 //! | [`observe`] | reads the world in two waves |
 //! | [`apply`] | records and writes what the plan says, with retries |
 //! | [`pass`] | one pass from observation to report, for all commands |

@@ -1,8 +1,9 @@
-//! Where objects live: one trait, and a Kubernetes API or a directory behind it. Nothing here decides.
+//! Where objects live: one trait, and a Kubernetes API, a directory or the simulation behind it. Nothing here decides.
 
 pub mod dir;
 pub mod kube;
 mod patient;
+pub mod sim;
 
 use crate::model::{Kind, Object, ObjectRef};
 use std::future::Future;

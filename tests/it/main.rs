@@ -9,3 +9,4 @@ mod purity;
 mod race;
 mod readme;
 mod scenario;
+mod sim;

@@ -107,7 +107,7 @@ impl Stage for Directory {
 }
 
 /// A JSON merge patch as RFC 7386 has it.
-fn merge(target: &mut Value, patch: &Value) {
+pub(crate) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(changes) = patch else {
         *target = patch.clone();
         return;

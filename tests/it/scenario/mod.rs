@@ -6,13 +6,15 @@
 
 mod api;
 mod dir;
-mod normal;
+pub(crate) mod normal;
 
 use crate::bed::Profile;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+pub(crate) use dir::merge;
 
 /// Where a scenario is played.
 trait Stage {
@@ -34,11 +36,11 @@ trait Stage {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scenario {
+pub(crate) struct Scenario {
     about: String,
     #[serde(default = "hooked")]
-    profiles: Vec<String>,
-    steps: Vec<Step>,
+    pub(crate) profiles: Vec<String>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// The profiles whose CRD keeps the hook.
@@ -48,7 +50,7 @@ fn hooked() -> Vec<String> {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-enum Step {
+pub(crate) enum Step {
     Run {
         run: String,
         exit: i32,
@@ -77,10 +79,10 @@ enum Step {
 /// `Kind/namespace/name`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
-struct Target {
-    kind: String,
-    namespace: String,
-    name: String,
+pub(crate) struct Target {
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl TryFrom<String> for Target {
@@ -96,7 +98,7 @@ impl TryFrom<String> for Target {
 }
 
 impl Target {
-    fn api_version(&self) -> &'static str {
+    pub(crate) fn api_version(&self) -> &'static str {
         match self.kind.as_str() {
             "Machine" | "MachineSet" => "machine.openshift.io/v1beta1",
             "Node" => "v1",
@@ -110,7 +112,7 @@ fn root() -> PathBuf {
 }
 
 /// The folders of all scenarios.
-fn folders() -> Vec<PathBuf> {
+pub(crate) fn folders() -> Vec<PathBuf> {
     let read = |dir: &Path| -> Vec<PathBuf> {
         let mut found: Vec<_> = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).collect();
         found.retain(|p| p.is_dir());
@@ -199,7 +201,7 @@ fn execute(run: &str, config: &Path, stage: &dyn Stage) -> Output {
     mipam(&arguments)
 }
 
-fn load(folder: &Path) -> Scenario {
+pub(crate) fn load(folder: &Path) -> Scenario {
     let text = std::fs::read_to_string(folder.join("scenario.yaml")).unwrap();
     let scenario: Scenario =
         serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -207,7 +209,7 @@ fn load(folder: &Path) -> Scenario {
     scenario
 }
 
-fn expected(folder: &Path) -> Value {
+pub(crate) fn expected(folder: &Path) -> Value {
     let text = std::fs::read_to_string(folder.join("expected.yaml"));
     let text =
         text.unwrap_or_else(|_| panic!("{} has no expected.yaml: run with MIPAM_UPDATE=1", folder.display()));

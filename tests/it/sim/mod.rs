@@ -1,0 +1,8 @@
+//! The pass under faults, on the simulation: exhaustively over every scenario and every request, and at random
+//! with several runs at once.
+
+mod check;
+mod exhaustive;
+mod fault;
+mod random;
+mod stage;

@@ -1,0 +1,147 @@
+//! A world on the simulation: objects as users make them, and passes over them.
+
+use super::check::Checker;
+use super::fault::{Fault, Faulty};
+use crate::bed::documents;
+use mipam::cluster::sim::SimCluster;
+use mipam::cluster::{Answer, ClusterError};
+use mipam::config::{self, Config};
+use mipam::ledger::{CONFIG_MAP, NAMESPACE_KIND};
+use mipam::model::{Kind, Object, ObjectRef};
+use mipam::observe::ObserveError;
+use mipam::pass::{Outcome, Pass, Silent};
+use mipam::plan::Scope;
+use mipam::systems;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::task::Poll;
+
+pub const NOW: i64 = 1_800_000_000;
+
+pub fn kinds() -> Vec<Kind> {
+    let mut kinds = systems::kinds();
+    kinds.extend([CONFIG_MAP, NAMESPACE_KIND]);
+    kinds
+}
+
+pub fn kind_of(object: &Object) -> Kind {
+    let found = kinds().into_iter().find(|k| k.kind == object.kind() && k.group == object.group());
+    found.unwrap_or_else(|| panic!("no kind for {} {}", object.group(), object.kind()))
+}
+
+pub struct World {
+    pub sim: SimCluster,
+    pub config: Config,
+    pub checker: RefCell<Checker>,
+    pub now: i64,
+}
+
+impl World {
+    pub fn new(config: &str) -> Self {
+        let sim = SimCluster::new(&kinds());
+        let config = config::parse("config.yaml", config).unwrap();
+        Self { sim, config, checker: RefCell::default(), now: NOW }
+    }
+
+    pub fn create(&self, yaml: &str) {
+        for value in documents(yaml) {
+            let mut object = Object(value);
+            let kind = kind_of(&object);
+            let terminating = object.deleting();
+            object.ensure_object(&["metadata"]).shift_remove("deletionTimestamp");
+            self.by_hand(&object);
+            self.sim.put(kind, &object).unwrap();
+            if terminating {
+                self.sim.delete(&kind.at(object.namespace(), object.name())).unwrap();
+            }
+        }
+        self.checker.borrow_mut().accept(&self.sim);
+    }
+
+    pub fn delete(&self, target: &ObjectRef, hold: bool) {
+        if hold {
+            let finalizers = serde_json::json!(["test.mipam.io/hold"]);
+            let set =
+                |o: &mut Object| drop(o.ensure_object(&["metadata"]).insert("finalizers".into(), finalizers));
+            self.sim.edit(target, set).unwrap();
+        }
+        self.sim.delete(target).unwrap();
+        self.checker.borrow_mut().accept(&self.sim);
+    }
+
+    pub fn edit(&self, target: &ObjectRef, change: impl FnOnce(&mut Object)) {
+        let after = self.sim.edit(target, change).unwrap();
+        self.by_hand(&after);
+        self.checker.borrow_mut().accept(&self.sim);
+    }
+
+    fn by_hand(&self, object: &Object) {
+        let devices = object.array("/spec/providerSpec/value/network/devices");
+        let addresses =
+            devices.iter().filter_map(|d| d["ipAddrs"].as_array()).flatten().filter_map(Value::as_str);
+        let addresses = addresses.filter_map(|a| a.split('/').next()?.parse::<IpAddr>().ok());
+        self.checker.borrow_mut().by_hand.extend(addresses);
+    }
+
+    /// A pass with a fault at one request; `None` where the process died. Also how many requests it made.
+    pub async fn pass(
+        &self,
+        scope: &Scope,
+        fault: Option<(usize, Fault)>,
+    ) -> (Option<Result<Outcome, ObserveError>>, usize) {
+        let other = || -> Answer<'_, ()> {
+            Box::pin(async {
+                match self.clean(scope).await {
+                    Ok(_) => Ok(()),
+                    Err(ObserveError::Cluster(error)) => Err(error),
+                    Err(ObserveError::Ledger(error)) => Err(ClusterError::Other(error.to_string())),
+                }
+            })
+        };
+        let wrote = || self.checker.borrow_mut().check(&self.sim);
+        let (at, fault) = fault.map_or((usize::MAX, None), |(at, fault)| (at, Some(fault)));
+        let faulty = Faulty::new(&self.sim, at, fault, &other, &wrote);
+        let outcome = {
+            let pass = self.settings(&faulty, scope);
+            let mut running = std::pin::pin!(pass.run(&|_| ()));
+            std::future::poll_fn(|context| match running.as_mut().poll(context) {
+                Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+                Poll::Pending if faulty.crashed.get() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            })
+            .await
+        };
+        (outcome, faulty.requests.get())
+    }
+
+    /// A pass without faults, checked after every write.
+    pub async fn clean(&self, scope: &Scope) -> Result<Outcome, ObserveError> {
+        let other = || -> Answer<'_, ()> { Box::pin(async { Ok(()) }) };
+        let wrote = || self.checker.borrow_mut().check(&self.sim);
+        let faulty = Faulty::new(&self.sim, usize::MAX, None, &other, &wrote);
+        self.settings(&faulty, scope).run(&|_| ()).await
+    }
+
+    pub fn settings<'a>(&'a self, cluster: &'a dyn mipam::cluster::Cluster, scope: &Scope) -> Pass<'a> {
+        Pass {
+            cluster,
+            config: &self.config,
+            scope: scope.clone(),
+            now: self.now,
+            in_flight: 4,
+            dry_run: false,
+            progress: &Silent,
+        }
+    }
+
+    /// Machines and ledger, as the scenarios compare them.
+    pub fn objects(&self) -> Vec<Value> {
+        let all = self.sim.all().into_iter().map(|(_, o)| o.0);
+        all.filter(|o| {
+            (o["kind"] == "Machine" && o["apiVersion"] == "machine.openshift.io/v1beta1")
+                || o["kind"] == "ConfigMap"
+        })
+        .collect()
+    }
+}
