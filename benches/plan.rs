@@ -65,7 +65,7 @@ fn claim(i: u32, subject: &Arc<Subject>) -> Claim {
         system: "openshift".into(),
     };
     let wish = Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None };
-    Claim { owner: Arc::new(owner), wishes: vec![wish], gate: Gate::Closed }
+    Claim { owner: Arc::new(owner), wishes: vec![wish], presets: vec![], gate: Gate::Closed }
 }
 
 fn pool() -> Pool {

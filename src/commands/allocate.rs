@@ -114,7 +114,12 @@ fn hold(command: &Allocate) -> Claim {
     let owner = Owner::hold(&command.name.clone().unwrap_or_else(unnamed));
     let device =
         |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
-    Claim { owner, wishes: (0..command.count.unwrap_or(1)).map(device).collect(), gate: Gate::Asked }
+    Claim {
+        owner,
+        wishes: (0..command.count.unwrap_or(1)).map(device).collect(),
+        presets: Vec::new(),
+        gate: Gate::Asked,
+    }
 }
 
 /// The claim with the pool that was named in place of the others of its family.

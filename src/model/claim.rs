@@ -13,8 +13,21 @@ pub struct Claim {
     pub owner: Arc<Owner>,
     /// One per device.
     pub wishes: Vec<Wish>,
+    /// Addresses that a person has put on it already.
+    pub presets: Vec<Preset>,
     /// Whether the owner waits for mipam or only gets back what was its own.
     pub gate: Gate,
+}
+
+/// An address that a person has put on a device of an owner that waits.
+#[derive(Clone, Debug)]
+pub struct Preset {
+    /// Index or name of the device.
+    pub device: Arc<str>,
+    /// The address.
+    pub address: IpAddr,
+    /// The pools of the device.
+    pub pools: PoolChoice,
 }
 
 /// Whether an owner waits for mipam.
@@ -86,8 +99,19 @@ pub struct Holding {
     pub stands_for: Option<String>,
     /// How its pools are found, which tells the network; `None`: unknown, so it counts in every network.
     pub pools: Option<PoolChoice>,
-    /// Record it in the ledger where it lies in a pool.
-    pub adopt: bool,
+    /// Whether it is recorded in the ledger where it lies in a pool.
+    pub adopt: Adopt,
+}
+
+/// Whether an address that is seen in use is recorded for whom it is seen on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adopt {
+    /// It is not ours to record.
+    No,
+    /// If nobody else has it: its owner still waits, and nothing it runs uses the address yet.
+    IfFree,
+    /// In any case: it is in use, and if somebody else has it too, both have.
+    Always,
 }
 
 /// Addresses decided for one owner.

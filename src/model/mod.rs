@@ -11,7 +11,7 @@ mod report;
 mod write;
 
 pub use allocation::{Allocation, Slot, Standing};
-pub use claim::{Chore, Claim, Gate, Given, Holding, PoolChoice, Subject, Survey, Wish};
+pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, Wish};
 pub use kind::{Kind, ObjectRef, Role, Source};
 pub use object::Object;
 pub use observed::Observed;

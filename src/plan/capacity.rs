@@ -52,7 +52,9 @@ pub fn cells(world: World<'_>, changes: &BTreeMap<Slot, Change>, pool: &Pool) ->
         }
     }
     for holding in world.holdings.iter().filter(|h| pool.contains(h.address)) {
-        if super::findings::networks(world, holding).contains(&pool.network) {
+        if super::findings::networks(world.pools, holding.address, holding.pools.as_ref())
+            .contains(&pool.network)
+        {
             cells.insert(holding.address, Cell::Used);
         }
     }

@@ -2,13 +2,14 @@
 //! predecessor left, then the lowest free one. All wishes of an owner together, or none.
 
 use super::board::{Board, unusable};
-use super::findings::{InUse, stands_for};
+use super::findings::{InUse, networks, serves, stands_for};
 use super::records::{Firmness, Records};
 use super::{Decision, Unmet, World};
-use crate::addr::{Family, SpanSet};
+use crate::addr::{Family, SpanSet, unusable_in_subnet};
 use crate::ledger::{Change, page};
 use crate::model::{
-    Allocation, Claim, Gate, Given, Holder, Owner, Pool, PoolChoice, Problem, Reason, Slot, Standing, Wish,
+    Adopt, Allocation, Claim, Gate, Given, Holder, Owner, Pool, PoolChoice, Preset, Problem, Reason, Slot,
+    Standing, Wish,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -55,6 +56,13 @@ impl<'a> Chooser<'a> {
     pub(super) fn choose(&mut self, claim: &Claim, decision: &mut Decision) -> Result<Option<Met>, Unmet> {
         if claim.gate == Gate::Open {
             return Ok(self.restore(claim, decision));
+        }
+        for preset in &claim.presets {
+            if let Some(why) = self.preset_obstacle(&claim.owner, preset, decision) {
+                let message = format!("{} was set on it by hand, but {why}: set another one", preset.address);
+                let (device, pool) = (preset.device.to_string(), String::new());
+                return Err(Unmet { device, pool, reason: Reason::AddressUnavailable, message });
+            }
         }
         let mut picks: Vec<Pick> = Vec::new();
         for wish in &claim.wishes {
@@ -204,7 +212,55 @@ impl<'a> Chooser<'a> {
     fn held(&self, owner: &Owner, wish: &Wish, family: Family) -> Option<&'a Allocation> {
         let of_wish =
             |(h, a): &(&Holder, &Allocation)| h.device == wish.device && Family::of(a.slot.address) == family;
-        self.records.held_by(owner).find(of_wish).map(|(_, a)| a)
+        self.records.held_by(owner).filter(|(_, a)| !self.shared(owner, a)).find(of_wish).map(|(_, a)| a)
+    }
+
+    /// Has somebody else come to have this address too? Then it is not given to an owner that waits for it.
+    fn shared(&self, owner: &Owner, allocation: &Allocation) -> bool {
+        let other = |h: &Holder| !h.owner.same(owner) && !self.world.gone.contains(&h.owner);
+        let seen = self.in_use.get(&allocation.slot).into_iter().flatten();
+        let mut seen = seen.filter(|h| h.adopt != Adopt::IfFree).filter_map(|h| h.holder.as_ref());
+        allocation.holders.iter().any(other) || seen.any(other)
+    }
+
+    /// Why an owner must not be let go with an address that a person has put on it.
+    fn preset_obstacle(&self, owner: &Owner, preset: &Preset, decision: &Decision) -> Option<String> {
+        let pools = self.world.pools;
+        for pool in pools.iter().filter(|p| serves(&preset.pools, p)) {
+            if pool.gateway == Some(preset.address) {
+                return Some(format!("it is the gateway of pool {}", pool.name));
+            }
+            if pool.nameservers.contains(&preset.address) {
+                return Some(format!("it is a name server of pool {}", pool.name));
+            }
+            let edges = pool.ranges.iter().flat_map(|r| unusable_in_subnet(r.first(), pool.prefix));
+            if edges.into_iter().any(|a| a == preset.address) {
+                return Some(format!("it is the network or broadcast address of pool {}", pool.name));
+            }
+        }
+        for network in networks(pools, preset.address, Some(&preset.pools)) {
+            let slot = Slot { address: preset.address, network };
+            let recorded = match decision.changes.get(&slot) {
+                Some(Change::Put(new)) => Some(new),
+                Some(Change::Remove) => None,
+                None => self.records.at(&slot),
+            };
+            let resting = |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. });
+            let holders = recorded.filter(|a| !resting(a)).map_or(&[][..], |a| &a.holders);
+            let live = holders.iter().filter(|h| !self.world.gone.contains(&h.owner));
+            if let Some(other) = live.map(|h| &h.owner).find(|o| !o.same(owner)) {
+                return Some(format!("{other} holds it"));
+            }
+            let seen = self.in_use.get(&slot).into_iter().flatten();
+            let in_use = seen.filter(|h| h.adopt != Adopt::IfFree).find(|holding| match &holding.holder {
+                Some(holder) => !holder.owner.same(owner),
+                None => !stands_for(holding, owner),
+            });
+            if let Some(holding) = in_use {
+                return Some(format!("{} uses it", holding.seen_on));
+            }
+        }
+        None
     }
 
     /// The pool of an address that is held: one of its own if possible.
@@ -270,7 +326,7 @@ impl<'a> Chooser<'a> {
             let wanted = picks.iter().any(|p| p.slot == allocation.slot);
             let carried = self.in_use.get(&allocation.slot).into_iter().flatten();
             let carried = carried.filter_map(|h| h.holder.as_ref()).any(|h| h.owner.same(&claim.owner));
-            if wanted || carried || claim.gate == Gate::Asked {
+            if wanted || carried || claim.gate == Gate::Asked || self.shared(&claim.owner, allocation) {
                 continue;
             }
             any = true;

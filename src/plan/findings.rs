@@ -3,7 +3,9 @@
 use super::records::{Firmness, Records};
 use super::{Board, Decision, World};
 use crate::ledger::Change;
-use crate::model::{Allocation, Holder, Holding, Network, Owner, PoolChoice, Problem, Slot, Standing};
+use crate::model::{
+    Adopt, Allocation, Holder, Holding, Network, Owner, Pool, PoolChoice, Problem, Slot, Standing,
+};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -19,7 +21,7 @@ pub(super) fn occupy<'a>(
 ) -> InUse<'a> {
     let mut in_use: InUse<'a> = BTreeMap::new();
     for holding in world.holdings {
-        for network in networks(world, holding) {
+        for network in networks(world.pools, holding.address, holding.pools.as_ref()) {
             let slot = Slot { address: holding.address, network };
             board.block(&slot);
             adopt(world, holding, &slot, records, decision);
@@ -39,33 +41,34 @@ pub(super) fn occupy<'a>(
     in_use
 }
 
-/// The networks in which a holding counts: those of the pools that are its own, else all whose pools have
-/// the address.
-pub(super) fn networks(world: World<'_>, holding: &Holding) -> Vec<Network> {
-    let having = |p: &&crate::model::Pool| p.contains(holding.address);
-    let mut networks: Vec<Network> = match &holding.pools {
-        Some(PoolChoice::Matching(subject)) => {
-            world.pools.iter().filter(having).filter(|p| subject.fits(p)).map(|p| p.network.clone()).collect()
-        }
-        Some(PoolChoice::Named(names)) => world
-            .pools
-            .iter()
-            .filter(having)
-            .filter(|p| names.contains(&p.name))
-            .map(|p| p.network.clone())
-            .collect(),
-        None => Vec::new(),
-    };
+/// The networks in which an address counts: those of the pools that are its own, else all whose pools have
+/// it.
+pub(super) fn networks(pools: &[Pool], address: IpAddr, own: Option<&PoolChoice>) -> Vec<Network> {
+    let having = || pools.iter().filter(|p| p.contains(address));
+    let mut networks: Vec<Network> = own
+        .iter()
+        .flat_map(|choice| having().filter(|p| serves(choice, p)))
+        .map(|p| p.network.clone())
+        .collect();
     if networks.is_empty() {
-        networks = world.pools.iter().filter(having).map(|p| p.network.clone()).collect();
+        networks = having().map(|p| p.network.clone()).collect();
     }
     networks.sort();
     networks.dedup();
     networks
 }
 
+/// Is the pool one of these?
+pub(super) fn serves(choice: &PoolChoice, pool: &Pool) -> bool {
+    match choice {
+        PoolChoice::Matching(subject) => subject.fits(pool),
+        PoolChoice::Named(names) => names.contains(&pool.name),
+    }
+}
+
 fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>, decision: &mut Decision) {
-    let Some(holder) = holding.holder.as_ref().filter(|h| holding.adopt && world.scope.serves(&h.owner))
+    let Some(holder) =
+        holding.holder.as_ref().filter(|h| holding.adopt != Adopt::No && world.scope.serves(&h.owner))
     else {
         return;
     };
@@ -94,8 +97,13 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
             // The object carries it already: the set need not be bound by its home any more.
             Allocation { standing: Standing::Bound, ..a }
         }
+        Some(_) if holding.adopt == Adopt::IfFree => return,
         Some(mut a) => {
             a.holders.push(holder.clone());
+            // It is in use, so it does not hang on a set that may still be withdrawn.
+            if records.firmness(&a) != Firmness::Firm {
+                a.standing = Standing::Bound;
+            }
             a
         }
     };

@@ -1,6 +1,6 @@
 //! What the ledger says: what is held, what is freed now, what rests, and which tentative sets are void.
 
-use super::{Board, Decision, World};
+use super::{Board, Decision, Scope, World};
 use crate::ledger::Change;
 use crate::model::{Allocation, Gate, Holder, Owner, Problem, Seconds, Slot, Standing};
 use std::collections::BTreeMap;
@@ -12,6 +12,25 @@ pub(super) struct Records<'a> {
     /// What an owner that is gone held last, sorted by owner: freed in this pass or still resting.
     left: Vec<(&'a Holder, &'a Allocation)>,
     allocations: &'a BTreeMap<Slot, Allocation>,
+}
+
+/// Owners that wait, and owners that were seen, each sorted.
+struct Wishes<'a> {
+    waiting: Vec<&'a Owner>,
+    seen: Vec<&'a Owner>,
+}
+
+impl<'a> Wishes<'a> {
+    fn of(world: World<'a>) -> Self {
+        if world.ledger.allocations().is_empty() {
+            return Self { waiting: Vec::new(), seen: Vec::new() };
+        }
+        let closed = world.claims.iter().filter(|c| c.gate != Gate::Open);
+        Self {
+            waiting: sorted(closed.map(|c| &*c.owner)),
+            seen: sorted(world.holdings.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner))),
+        }
+    }
 }
 
 /// How far an entry can be relied on.
@@ -42,12 +61,12 @@ impl<'a> Records<'a> {
                 ),
             });
         }
+        let wishes = Wishes::of(world);
         for allocation in allocations.values() {
-            records.enter(allocation, world, board, decision);
+            records.enter(allocation, world, &wishes, board, decision);
         }
         records.held.sort_by(|a, b| a.0.cmp(b.0));
         records.left.sort_by(|a, b| a.0.cmp(b.0));
-        records.settle_sets(world, decision);
         records
     }
 
@@ -55,6 +74,7 @@ impl<'a> Records<'a> {
         &mut self,
         allocation: &'a Allocation,
         world: World<'_>,
+        wishes: &Wishes<'_>,
         board: &mut Board<'_>,
         decision: &mut Decision,
     ) {
@@ -66,7 +86,7 @@ impl<'a> Records<'a> {
             }
             return;
         }
-        if self.firmness(allocation) == Firmness::Void {
+        if self.firmness(allocation) == Firmness::Void || self.unwanted(allocation, wishes, world.scope) {
             decision.changes.insert(slot.clone(), Change::Remove);
             return;
         }
@@ -100,29 +120,18 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Withdraws tentative sets that nobody wants any more, and surplus entries whose owner can no longer be
-    /// given them. Both only where the owner's wishes have been observed: a claim that is out of scope stays.
-    fn settle_sets(&self, world: World<'_>, decision: &mut Decision) {
-        let mut unsettled = self
-            .held
-            .iter()
-            .filter(|(_, a)| self.firmness(a) == Firmness::Tentative || a.standing == Standing::Surplus)
-            .peekable();
-        if unsettled.peek().is_none() {
-            return;
+    /// Is this a tentative set that nobody wants any more, or surplus whose owner can no longer be given it?
+    /// Only where the owner's wishes have been observed: a claim that is out of scope stays.
+    fn unwanted(&self, allocation: &Allocation, wishes: &Wishes<'_>, scope: &Scope) -> bool {
+        let surplus = allocation.standing == Standing::Surplus;
+        if !surplus && self.firmness(allocation) != Firmness::Tentative {
+            return false;
         }
-        let closed = world.claims.iter().filter(|c| c.gate != Gate::Open);
-        let waiting = sorted(closed.map(|c| &*c.owner));
-        let seen = sorted(world.holdings.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner)));
-        for (holder, allocation) in unsettled {
-            let owner = &*holder.owner;
-            let void = allocation.standing != Standing::Surplus || seen.binary_search(&owner).is_ok();
-            let waits = waiting.binary_search(&owner).is_ok();
-            if void && !waits && world.scope.serves(owner) && !decision.changes.contains_key(&allocation.slot)
-            {
-                decision.changes.insert(allocation.slot.clone(), Change::Remove);
-            }
-        }
+        allocation.holders.iter().map(|h| &*h.owner).all(|owner| {
+            scope.serves(owner)
+                && wishes.waiting.binary_search(&owner).is_err()
+                && (!surplus || wishes.seen.binary_search(&owner).is_ok())
+        })
     }
 
     /// How far this entry can be relied on.

@@ -4,7 +4,9 @@
 use super::*;
 use crate::addr::parse_span;
 use crate::ledger::{Head, by_page, object_name};
-use crate::model::{Holder, Match, Object, ObjectRef, PoolChoice, PoolOrigin, Standing, Subject, Wish};
+use crate::model::{
+    Adopt, Holder, Match, Object, ObjectRef, PoolChoice, PoolOrigin, Standing, Subject, Wish,
+};
 use crate::systems::openshift::MACHINE;
 use proptest::prelude::*;
 use std::net::IpAddr;
@@ -47,7 +49,12 @@ fn claim(owner: &Arc<Owner>, devices: usize) -> Claim {
         pools: PoolChoice::Matching(subject.clone()),
         asks: None,
     };
-    Claim { owner: owner.clone(), wishes: (0..devices).map(wish).collect(), gate: Gate::Closed }
+    Claim {
+        owner: owner.clone(),
+        wishes: (0..devices).map(wish).collect(),
+        presets: vec![],
+        gate: Gate::Closed,
+    }
 }
 
 fn holding(owner: &Arc<Owner>, device: &str, address: IpAddr) -> Holding {
@@ -57,7 +64,7 @@ fn holding(owner: &Arc<Owner>, device: &str, address: IpAddr) -> Holding {
         holder: Some(Holder { owner: owner.clone(), device: device.into() }),
         stands_for: None,
         pools: None,
-        adopt: true,
+        adopt: Adopt::Always,
     }
 }
 

@@ -5,7 +5,7 @@ use super::System;
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
-    Claim, Given, Holding, Kind, Object, Observed, Pool, Problem, Role, Source, Survey, Write,
+    Adopt, Claim, Given, Holding, Kind, Object, Observed, Pool, Problem, Role, Source, Survey, Write,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &m
             seen_on,
             holder: None,
             pools: None,
-            adopt: false,
+            adopt: Adopt::No,
         }),
         Err(_) if names_allowed => {}
         Err(error) => survey.problems.push(Problem {

@@ -43,7 +43,7 @@ fn time(range: &str, prefix: u8, claims: u32) -> Duration {
             system: "openshift".into(),
         };
         let wish = Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None };
-        Claim { owner: Arc::new(owner), wishes: vec![wish], gate: Gate::Closed }
+        Claim { owner: Arc::new(owner), wishes: vec![wish], presets: vec![], gate: Gate::Closed }
     };
     let all: Vec<Claim> = (0..claims).map(claim).collect();
     let (gone, scope) = (BTreeSet::new(), Scope::default());

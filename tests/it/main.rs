@@ -1,6 +1,6 @@
 //! The integration tests: one binary, so that they share servers.
 
-#![allow(clippy::unwrap_used, clippy::pedantic, missing_docs, unreachable_pub)]
+#![allow(clippy::unwrap_used, clippy::pedantic, clippy::print_stderr, missing_docs, unreachable_pub)]
 
 mod bed;
 mod cli;

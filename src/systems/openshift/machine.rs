@@ -2,7 +2,7 @@
 
 use super::MACHINE;
 use crate::addr::parse_address;
-use crate::model::{Holder, Holding, Kind, Object, Observed, Owner, PoolChoice, Subject};
+use crate::model::{Adopt, Holder, Holding, Kind, Object, Observed, Owner, PoolChoice, Subject};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -72,7 +72,7 @@ pub(super) fn holdings(
     object: &Object,
     owner: &Arc<Owner>,
     devices: &[Device],
-    ours: bool,
+    adopt: Adopt,
     holdings: &mut Vec<Holding>,
 ) -> Vec<String> {
     let mut problems = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn holdings(
                     holder: Some(holder.clone()),
                     stands_for: None,
                     pools: Some(pools.clone()),
-                    adopt: ours,
+                    adopt,
                 }),
                 Err(why) => problems.push(format!(
                     "device {}: {why}; mipam leaves the machine alone until it is mended by hand",
@@ -107,7 +107,7 @@ pub(super) fn holdings(
             holder: Some(holder),
             stands_for: None,
             pools: None,
-            adopt: false,
+            adopt: Adopt::No,
         });
     }
     problems

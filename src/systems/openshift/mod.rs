@@ -9,8 +9,8 @@ mod write;
 use super::System;
 use crate::config::Config;
 use crate::model::{
-    Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Problem, Reason,
-    Role, Source, Survey, Wish, Write,
+    Adopt, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Preset,
+    Problem, Reason, Role, Source, Survey, Wish, Write,
 };
 use hooks::Marks;
 use machine::{Device, devices};
@@ -80,7 +80,8 @@ impl System for OpenShift {
                 return Err("it has no network device".to_owned());
             }
             let wishes = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
-            Ok(Claim { owner: Owner::of(NAME, MACHINE, object), wishes, gate: Gate::Asked })
+            let presets = presets(object, &devices);
+            Ok(Claim { owner: Owner::of(NAME, MACHINE, object), wishes, presets, gate: Gate::Asked })
         })
     }
 
@@ -104,7 +105,12 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
     let marks = Marks::of(object, config.lifecycle_hook.as_ref());
     let devices = devices(object);
     let owner = Owner::of(NAME, MACHINE, object);
-    let unreadable = machine::holdings(object, &owner, &devices, marks.ours(), &mut survey.holdings);
+    let adopt = match (marks.gate && !object.deleting(), marks.ours()) {
+        (true, _) => Adopt::IfFree,
+        (false, true) => Adopt::Always,
+        (false, false) => Adopt::No,
+    };
+    let unreadable = machine::holdings(object, &owner, &devices, adopt, &mut survey.holdings);
     let readable = unreadable.is_empty();
     for problem in unreadable {
         survey.problems.push(Problem { kind: "Unreadable", object: reference.to_string(), message: problem });
@@ -126,7 +132,7 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         if wishes.is_empty() {
             survey.settled.push(owner);
         } else {
-            survey.claims.push(Claim { owner, wishes, gate: Gate::Open });
+            survey.claims.push(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Open });
         }
         return;
     }
@@ -143,12 +149,27 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         survey.pending.push(pending(&owner, &device, Reason::NoInterfaceName, why));
         return;
     }
-    survey.claims.push(Claim { owner, wishes, gate: Gate::Closed });
+    survey.claims.push(Claim { owner, wishes, presets: presets(object, &devices), gate: Gate::Closed });
 }
 
 fn wish(object: &Object, device: &Device) -> Wish {
     let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
     Wish { device: device.index.to_string().into(), pools, asks: None }
+}
+
+/// The addresses that a person has put on the devices.
+fn presets(object: &Object, devices: &[Device]) -> Vec<Preset> {
+    let of = |device: &Device| {
+        let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
+        let name: Arc<str> = device.index.to_string().into();
+        let addresses: Vec<_> = device.addresses.iter().flatten().map(|(address, _)| *address).collect();
+        addresses.into_iter().map(move |address| Preset {
+            device: name.clone(),
+            address,
+            pools: pools.clone(),
+        })
+    };
+    devices.iter().flat_map(of).collect()
 }
 
 /// A device past the end of a pool's interface names: nmstate needs a name for it.
