@@ -3,7 +3,7 @@
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{CONFIG_MAP, Ledger, LedgerError, NAMESPACE};
-use crate::model::{Kind, Object, Observed, Owner, Role, Source, Standing};
+use crate::model::{Kind, Object, Observed, Owner, Problem, Role, Source, Standing};
 use crate::systems;
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
@@ -19,6 +19,8 @@ pub struct Observation {
     pub ledger: Ledger,
     /// Owners in the ledger that do not exist any more: a live look has said so for that very object.
     pub gone: BTreeSet<Arc<Owner>>,
+    /// Things for a person to look at.
+    pub problems: Vec<Problem>,
     /// Worth a line with `-v`.
     pub notes: Vec<String>,
 }
@@ -46,6 +48,7 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
         observed: Observed::default(),
         ledger: Ledger::default(),
         gone: BTreeSet::new(),
+        problems: Vec::new(),
         notes,
     };
 
@@ -91,6 +94,7 @@ async fn look_again(
     in_flight: usize,
 ) -> Result<(), ClusterError> {
     let mut unseen: BTreeMap<Arc<Owner>, Kind> = BTreeMap::new();
+    let mut unserved: BTreeMap<Kind, usize> = BTreeMap::new();
     for allocation in seen.ledger.allocations().values() {
         if matches!(allocation.standing, Standing::Cooling { .. }) {
             continue;
@@ -98,11 +102,23 @@ async fn look_again(
         for owner in allocation.holders.iter().map(|h| &h.owner).filter(|o| !o.is_hold()) {
             let Some(kind) = systems::kind_of(&owner.group, &owner.kind) else { continue };
             let listed = seen.observed.find(&owner.reference(kind)).is_some_and(|o| owner.is(o));
-            if !listed && seen.observed.serves(kind) {
+            if listed {
+                continue;
+            }
+            if seen.observed.serves(kind) {
                 unseen.insert(owner.clone(), kind);
+            } else {
+                *unserved.entry(kind).or_default() += 1;
             }
         }
     }
+    seen.problems.extend(unserved.into_iter().map(|(kind, count)| Problem {
+        kind: "NotServed",
+        object: kind.resource(),
+        message: format!(
+            "the ledger has {count} addresses for objects of this kind, which is not served here (in a directory: none is there): nothing is freed; put the kind back, or release the addresses with --force"
+        ),
+    }));
     let mut looks = futures_util::stream::iter(unseen)
         .map(|(owner, kind)| async move {
             let found = cluster.get(&owner.reference(kind)).await;

@@ -79,6 +79,8 @@ pub struct Outcome {
     pub changed: Vec<Changed>,
     /// Writes that failed, by object: the pass is not complete.
     pub failures: Vec<(String, ClusterError)>,
+    /// For stderr.
+    pub warnings: Vec<String>,
     /// For `-v`.
     pub notes: Vec<String>,
 }
@@ -177,11 +179,12 @@ impl Pass<'_> {
         let mut report = ReconcileReport {
             api_version: API_VERSION,
             kind: "ReconcileReport",
+            dry_run: self.dry_run,
             allocated: Vec::new(),
             kept: sight.survey.settled.iter().filter(|o| self.scope.serves(o)).count(),
             released: decision.released.iter().flat_map(|a| lines(a, &sight.pools)).collect(),
             pending: sight.survey.pending.iter().filter(|p| self.in_scope(p)).cloned().collect(),
-            problems: sight.survey.problems.clone(),
+            problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
             reads: 0,
             writes: 0,
         };
@@ -189,7 +192,7 @@ impl Pass<'_> {
         report.problems.extend(decision.problems.iter().cloned());
         let mut failures = Vec::new();
         let ready = |s: &&Served| recorded.is_none_or(|r| s.slots.iter().all(|slot| r.holds(slot)));
-        let granted = decision.served.iter().filter(ready);
+        let granted = decision.served.iter().filter(&ready);
         let granted = granted.flat_map(|s| given(s, &sight.survey.claims[s.claim], &sight.pools)).collect();
         if self.dry_run {
             changed.extend(ledger_preview(sight, decision));
@@ -205,7 +208,13 @@ impl Pass<'_> {
                     }
                 }
                 Written::Already => report.kept += usize::from(served.is_some()),
-                Written::Moot => {}
+                Written::Moot => {
+                    if let Some(claim) = claim {
+                        let why =
+                            "it changed in the meantime; the next reconcile looks at it again".to_owned();
+                        report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::Unreconciled, why));
+                    }
+                }
                 Written::Failed(error) => {
                     if let Some(claim) = claim {
                         let why = format!("its addresses are recorded, but it could not be written: {error}");
@@ -214,6 +223,11 @@ impl Pass<'_> {
                     failures.push((write.target.to_string(), error));
                 }
             }
+        }
+        for served in decision.served.iter().filter(|s| !ready(s)) {
+            let owner = &sight.survey.claims[served.claim].owner;
+            let why = "its addresses could not be recorded".to_owned();
+            report.pending.push(PendingLine::of(owner, "", "", Reason::WriteFailed, why));
         }
         if let Some(Recorded::Done { failed }) = recorded {
             for (page, error) in failed {
@@ -231,8 +245,8 @@ impl Pass<'_> {
         report.problems.sort();
         report.problems.dedup();
         (report.reads, report.writes) = self.cluster.traffic().counts();
-        let notes = sight.survey.notes.iter().chain(&sight.seen.notes).cloned().collect();
-        Outcome { report, granted, changed, failures, notes }
+        let (warnings, notes) = (sight.survey.warnings.clone(), sight.seen.notes.clone());
+        Outcome { report, granted, changed, failures, warnings, notes }
     }
 
     fn in_scope(&self, line: &PendingLine) -> bool {
@@ -253,7 +267,7 @@ pub fn survey(seen: &Observation, config: &Config) -> Survey {
         all.pending.extend(one.pending);
         all.problems.extend(one.problems);
         all.settled.extend(one.settled);
-        all.notes.extend(one.notes);
+        all.warnings.extend(one.warnings);
     }
     all
 }

@@ -55,7 +55,7 @@ pub struct Allocate {
     pub address: Option<IpAddr>,
 
     /// How many addresses to hold [default: 1]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
     #[arg(conflicts_with_all = ["owner", "address"])]
     pub count: Option<u32>,
 

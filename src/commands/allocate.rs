@@ -6,7 +6,8 @@ use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, Owner, Pool, PoolChoice, Standing, Wish,
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, ObjectRef, Owner, PendingLine, Pool,
+    PoolChoice, Role, Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
     let config = context.config()?;
     let pool = context::pool(&config.pools, &command.pool)?.clone();
-    let owner_kind = command.owner.as_ref().map(owner_kind).transpose()?;
+    let target = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
     let bar = context.bar();
@@ -25,12 +26,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     pass.dry_run = command.dry_run;
     pass.scope = crate::plan::Scope::default();
 
-    let claim = match (&command.owner, owner_kind) {
-        (Some(reference), Some(kind)) => for_object(&pass.look().await?, reference, kind, &config)?,
-        _ => hold(command),
+    let claim = match &target {
+        Some(target) => for_object(&pass.look().await?, target, &config)?,
+        None => hold(command),
     };
     pass.scope.only = Some(claim.owner.clone());
-    let claim = narrowed(claim, &pool, &config.pools, command);
+    let claim = narrowed(claim, &pool, &config.pools, command)?;
     let had = RefCell::new(Vec::new());
     let outcome = pass
         .run(&|sight: &mut Sight| {
@@ -51,7 +52,7 @@ fn finish(
     had: Vec<Allocated>,
 ) -> Result<ExitStatus, Failure> {
     if let Some(line) = outcome.report.pending.first() {
-        return Err(Failure::finding(line.message.clone()));
+        return Err(Failure::finding(format!("{}: {}", claim_name(line), line.message)));
     }
     if let Some((object, error)) = outcome.failures.first() {
         let failure = Failure::from(error.clone());
@@ -65,8 +66,19 @@ fn finish(
         // Every device has its address already; the answer is the same as the first time.
         allocated = had;
     }
+    let other = command
+        .address
+        .filter(|a| !allocated.iter().any(|l| l.address.split('/').next() == Some(&a.to_string())));
+    if let (Some(asked), Some(first)) = (other, allocated.first()) {
+        return Err(Failure::finding(format!(
+            "it holds {} already, so it cannot get {asked}",
+            first.address
+        )));
+    }
     if allocated.is_empty() {
-        return Err(Failure::finding("it has an address already that is not from this pool".to_owned()));
+        return Err(Failure::finding(
+            "its devices have addresses already, and the ledger has none of this pool for it; reconcile records those of machines that it serves",
+        ));
     }
     allocated.sort_by(|a, b| (a.device.len(), a).cmp(&(b.device.len(), b)));
     let report = AllocationReport {
@@ -79,6 +91,14 @@ fn finish(
     Ok(ExitStatus::Fine)
 }
 
+fn claim_name(line: &PendingLine) -> String {
+    if line.namespace.is_empty() {
+        format!("{}/{}", line.kind, line.name)
+    } else {
+        format!("{}/{}/{}", line.kind, line.namespace, line.name)
+    }
+}
+
 /// What the ledger has for the owner from this pool.
 fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
     let entries = sight.seen.ledger.allocations().values();
@@ -88,24 +108,23 @@ fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
     of_owner.flat_map(|a| pass::lines(a, &sight.pools)).collect()
 }
 
-fn owner_kind(reference: &Reference) -> Result<Kind, Failure> {
+fn owner(context: &Context<'_>, reference: &Reference) -> Result<ObjectRef, Failure> {
     if reference.is_hold() {
         return Err(Failure::error("--for names an object of the cluster").hint("for a hold use --name"));
     }
     let sources = systems::ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
-    let kinds: Vec<Kind> = sources.filter(|s| s.role == crate::model::Role::Owner).map(|s| s.kind).collect();
-    context::kind(reference, &kinds)
+    let kinds: Vec<Kind> = sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect();
+    context.target(reference, &kinds)
 }
 
-fn for_object(sight: &Sight, reference: &Reference, kind: Kind, config: &Config) -> Result<Claim, Failure> {
-    let target = kind.at(reference.namespace.as_deref().unwrap_or("default"), &reference.name);
-    let object = sight.seen.observed.find(&target);
+fn for_object(sight: &Sight, target: &ObjectRef, config: &Config) -> Result<Claim, Failure> {
+    let object = sight.seen.observed.find(target);
     let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
-    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(kind, object, config));
+    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, config));
     match asked.next() {
         Some(Ok(claim)) => Ok(claim),
         Some(Err(why)) => Err(Failure::finding(format!("{target} cannot be given an address: {why}"))),
-        None => Err(Failure::error(format!("mipam gives no addresses to {}", kind.resource()))),
+        None => Err(Failure::error(format!("mipam gives no addresses to {}", target.kind.resource()))),
     }
 }
 
@@ -122,16 +141,26 @@ fn hold(command: &Allocate) -> Claim {
     }
 }
 
-/// The claim with the pool that was named in place of the others of its family.
-fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -> Claim {
-    for (at, wish) in claim.wishes.iter_mut().enumerate() {
+/// The claim with the pool that was named in place of the others of its family, on the devices that the pool
+/// serves.
+fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -> Result<Claim, Failure> {
+    let mut asks = command.address;
+    let mut served = claim.wishes.is_empty();
+    for wish in &mut claim.wishes {
         let mut names: Vec<Arc<str>> = vec![pool.name.clone()];
         if let PoolChoice::Matching(subject) = &wish.pools {
+            if !subject.fits(pool) {
+                continue;
+            }
             let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
             names.extend(others.map(|p| p.name.clone()));
         }
+        served = true;
         wish.pools = PoolChoice::Named(names);
-        wish.asks = command.address.filter(|_| at == 0);
+        wish.asks = asks.take();
     }
-    claim
+    if served {
+        return Ok(claim);
+    }
+    Err(Failure::finding(format!("pool {} serves no device of {} (see its `match`)", pool.name, claim.owner)))
 }

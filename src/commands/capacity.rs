@@ -3,21 +3,26 @@
 use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::addr::Family;
-use crate::cli::{CheckCapacity, Reference};
+use crate::cli::CheckCapacity;
 use crate::cluster::dir::Mode;
-use crate::model::{API_VERSION, CapacityReport, Claim, Kind, Object, PoolNeed, Reason};
+use crate::config::Config;
+use crate::model::{
+    API_VERSION, CapacityReport, Claim, Kind, Object, PendingLine, Pool, PoolLine, PoolNeed, Reason,
+};
 use crate::output;
 use crate::pass::{self, Sight};
-use crate::plan::{self, Scope};
+use crate::plan::{self, Decision, Scope};
 use crate::systems;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
     let config = context.config()?;
-    if let Some(name) = &command.pool {
+    let pool = command.pool.as_deref();
+    if let Some(name) = pool {
         context::pool(&config.pools, name)?;
     }
-    let parent = command.owner.as_ref().map(parent_kind).transpose()?;
+    let parents: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
+    let parent = command.owner.as_ref().map(|r| context.target(r, &parents)).transpose()?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
@@ -25,30 +30,23 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let mut sight = pass.look().await?;
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
-    let mut pools: Vec<PoolNeed> = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes)
-        .into_iter()
-        .map(|pool| PoolNeed { pool, need: 0, short: 0 })
-        .collect();
-    let mut messages = Vec::new();
-    let groups = match (&command.owner, parent, command.replicas) {
-        (Some(reference), Some(kind), Some(replicas)) => {
-            let target = kind.at(reference.namespace.as_deref().unwrap_or("default"), &reference.name);
-            let object = cluster.get(&target).await?;
-            let new = scaled(&mut sight, (kind, &object), replicas as usize, &config);
-            let decision = plan::decide(sight.world(&pass.scope, pass.now));
-            let is_new = |name: &str| new.iter().any(|c| *c.owner.name == *name);
-            for line in decision.pending.iter().chain(&sight.survey.pending).filter(|l| is_new(&l.name)) {
-                if line.reason != Reason::PoolExhausted && !messages.contains(&line.message) {
-                    messages.push(line.message.clone());
-                }
-            }
-            wanted(&sight, &new)
-        }
-        _ => any(&sight, command.pool.as_deref(), command.need.unwrap_or(0)),
-    };
+    let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);
+    let mut ask = Ask { waiting: left_over(&sight, &waiting), ..Ask::default() };
+    if let (Some(target), Some(replicas)) = (parent, command.replicas) {
+        let object = cluster.get(&target).await?;
+        let new = scaled(&mut sight, (target.kind, &object), replicas as usize, &config);
+        let decision = plan::decide(sight.world(&pass.scope, pass.now));
+        ask.messages = unserved(&sight, &decision, &new);
+        ask.groups = wanted(&sight.pools, &new.claims);
+        ask.need = ask.groups.values().sum();
+    } else {
+        ask.need = command.need.unwrap_or(0);
+        ask.groups = any(&sight.pools, pool, ask.need)?;
+        ask.per_family = true;
+    }
     drop(pass);
     drop(bar);
-    let report = report(&mut pools, &groups, messages, command.pool.as_deref());
+    let report = report(free, &ask, pool);
     context.printer.data(&output::capacity::render(&report, context.printer.look()))?;
     Ok(if report.fits { ExitStatus::Fine } else { ExitStatus::Finding })
 }
@@ -56,61 +54,104 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
 /// How many addresses are wanted of pools that stand in for one another.
 type Groups = BTreeMap<Vec<usize>, u128>;
 
-fn report(
-    pools: &mut Vec<PoolNeed>,
-    groups: &Groups,
+/// What is asked.
+#[derive(Default)]
+struct Ask {
+    /// Addresses that new machines need.
+    groups: Groups,
+    /// Addresses that machines wait for which find no room even now.
+    waiting: Groups,
+    /// As it is reported.
+    need: u128,
+    /// The groups are the families of the same machines: the scarcer one counts.
+    per_family: bool,
+    /// Why it does not fit, other than for want of room.
     messages: Vec<String>,
-    only: Option<&str>,
-) -> CapacityReport {
-    let mut short = 0u128;
-    for (group, need) in groups {
+}
+
+fn report(free: Vec<PoolLine>, ask: &Ask, only: Option<&str>) -> CapacityReport {
+    let mut pools: Vec<PoolNeed> =
+        free.into_iter().map(|pool| PoolNeed { pool, need: 0, short: 0 }).collect();
+    let mut messages = ask.messages.clone();
+    let late: u128 = ask.waiting.values().sum();
+    if late > 0 {
+        messages.push(format!("{late} addresses are missing for machines that already wait"));
+    }
+    for (group, need) in ask.waiting.iter().chain(&ask.groups) {
         let mut left = *need;
         for at in group {
             let take = left.min(pools[*at].pool.free.saturating_sub(pools[*at].need));
             pools[*at].need += take;
             left -= take;
         }
-        if let (Some(first), true) = (group.first(), left > 0) {
+        if let Some(first) = group.first() {
             pools[*first].need += left;
             pools[*first].short += left;
-            short += left;
         }
     }
-    let asked: Vec<usize> = groups.keys().flatten().copied().collect();
-    let need = groups.values().fold(0u128, |sum, n| sum.saturating_add(*n));
-    let free = asked.iter().collect::<std::collections::BTreeSet<_>>();
-    let free = free.into_iter().fold(0u128, |sum, p| sum.saturating_add(pools[*p].pool.free));
-    let mut at = 0;
-    pools.retain(|p| {
-        at += 1;
-        only.is_none_or(|o| o == p.pool.name) && (groups.is_empty() || asked.contains(&(at - 1)))
-    });
+    let asked: BTreeSet<usize> = ask.groups.keys().chain(ask.waiting.keys()).flatten().copied().collect();
+    let shown = |at: usize, p: &PoolNeed| {
+        only.is_none_or(|o| o == p.pool.name) && (asked.is_empty() || asked.contains(&at))
+    };
+    let of_group =
+        |group: &Vec<usize>| group.iter().fold(0u128, |sum, at| sum.saturating_add(pools[*at].pool.free));
+    let scarcest = ask.groups.keys().map(of_group).min().filter(|_| ask.per_family);
+    let pools: Vec<PoolNeed> =
+        pools.into_iter().enumerate().filter(|(at, p)| shown(*at, p)).map(|(_, p)| p).collect();
+    let short = pools.iter().fold(0u128, |sum, p| sum.saturating_add(p.short));
+    let free = scarcest.unwrap_or_else(|| pools.iter().fold(0u128, |sum, p| sum.saturating_add(p.pool.free)));
     CapacityReport {
         api_version: API_VERSION,
         kind: "CapacityReport",
         fits: short == 0 && messages.is_empty(),
-        need,
+        need: ask.need,
         free,
         short,
-        pools: std::mem::take(pools),
+        pools,
         messages,
     }
 }
 
-/// So many machines with one address of each family, from any pool or from one.
-fn any(sight: &Sight, pool: Option<&str>, need: u128) -> Groups {
-    let of = |family: Family| -> Vec<usize> {
-        let fits = |at: &usize| {
-            sight.pools[*at].family == family && pool.is_none_or(|p| p == &*sight.pools[*at].name)
-        };
-        (0..sight.pools.len()).filter(fits).collect()
-    };
-    Family::BOTH.into_iter().map(of).filter(|g| !g.is_empty()).map(|g| (g, need)).collect()
+/// So many addresses of each family, from one pool or from pools that serve the same machines.
+fn any(pools: &[Pool], pool: Option<&str>, need: u128) -> Result<Groups, Failure> {
+    let mut groups = Groups::new();
+    for family in Family::BOTH {
+        let fits = |at: &usize| pools[*at].family == family && pool.is_none_or(|p| p == &*pools[*at].name);
+        let group: Vec<usize> = (0..pools.len()).filter(fits).collect();
+        let alike = group.windows(2).all(|w| {
+            let (a, b) = (&pools[w[0]], &pools[w[1]]);
+            (&a.network, &a.matches) == (&b.network, &b.matches)
+        });
+        if need > 0 && !alike {
+            let names: Vec<&str> = pools.iter().map(|p| &*p.name).collect();
+            return Err(Failure::error(
+                "--need alone does not say which machines, and the pools serve different ones",
+            )
+            .hint(format!("say which pool with --pool: {}", names.join(", "))));
+        }
+        if need > 0 && !group.is_empty() {
+            groups.insert(group, need);
+        }
+    }
+    Ok(groups)
 }
 
-fn wanted(sight: &Sight, new: &[Claim]) -> Groups {
+/// What machines that already wait lack.
+fn left_over(sight: &Sight, decision: &Decision) -> Groups {
+    let waits = |claim: &&Claim| {
+        let is =
+            |line: &PendingLine| *line.name == *claim.owner.name && *line.namespace == *claim.owner.namespace;
+        decision.pending.iter().any(|line| line.reason == Reason::PoolExhausted && is(line))
+    };
+    if decision.pending.is_empty() {
+        return Groups::new();
+    }
+    wanted(&sight.pools, &sight.survey.claims.iter().filter(waits).cloned().collect::<Vec<_>>())
+}
+
+fn wanted(pools: &[Pool], claims: &[Claim]) -> Groups {
     let mut groups = Groups::new();
-    for group in new.iter().flat_map(|c| &c.wishes).flat_map(|w| plan::candidates(&sight.pools, w)) {
+    for group in claims.iter().flat_map(|c| &c.wishes).flat_map(|w| plan::candidates(pools, w)) {
         if !group.is_empty() {
             *groups.entry(group).or_default() += 1;
         }
@@ -118,28 +159,38 @@ fn wanted(sight: &Sight, new: &[Claim]) -> Groups {
     groups
 }
 
-/// Adds the machines that would appear, and returns their claims.
-fn scaled(
-    sight: &mut Sight,
-    parent: (Kind, &Object),
-    replicas: usize,
-    config: &crate::config::Config,
-) -> Vec<Claim> {
-    let system = systems::ALL.iter().find_map(|s| s.scaled(&sight.seen.observed, parent, replicas));
-    let mut names = Vec::new();
-    for (kind, object) in system.unwrap_or_default() {
-        names.push(object.name().to_owned());
-        sight.seen.observed.insert(kind, vec![object]);
-    }
-    names.sort();
-    sight.survey = pass::survey(&sight.seen, config);
-    let is_new = |c: &&Claim| {
-        names.binary_search_by(|n| n.as_str().cmp(&c.owner.name)).is_ok() && c.owner.uid.starts_with("new-")
-    };
-    sight.survey.claims.iter().filter(is_new).cloned().collect()
+/// The machines that would appear.
+struct New {
+    names: BTreeSet<String>,
+    claims: Vec<Claim>,
 }
 
-fn parent_kind(reference: &Reference) -> Result<Kind, Failure> {
-    let kinds: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
-    context::kind(reference, &kinds)
+/// Why new machines would not be served, other than for want of room.
+fn unserved(sight: &Sight, decision: &Decision, new: &New) -> Vec<String> {
+    let lines = decision.pending.iter().chain(&sight.survey.pending);
+    let of_new = lines.filter(|l| new.names.contains(&l.name) && l.reason != Reason::PoolExhausted);
+    let mut messages: Vec<String> = of_new.map(|l| l.message.clone()).collect();
+    if !new.names.is_empty() && new.claims.is_empty() && messages.is_empty() {
+        messages.push("its machines would not wait for mipam: the template has no hook of ours, or its devices need no address".to_owned());
+    }
+    messages.sort();
+    messages.dedup();
+    messages
+}
+
+/// Adds the machines that would appear.
+fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &Config) -> New {
+    let made = systems::ALL.iter().find_map(|s| s.scaled(&sight.seen.observed, parent, replicas));
+    let mut by_kind: BTreeMap<Kind, Vec<Object>> = BTreeMap::new();
+    for (kind, object) in made.unwrap_or_default() {
+        by_kind.entry(kind).or_default().push(object);
+    }
+    let names: BTreeSet<String> = by_kind.values().flatten().map(|o| o.name().to_owned()).collect();
+    for (kind, objects) in by_kind {
+        sight.seen.observed.insert(kind, objects);
+    }
+    sight.survey = pass::survey(&sight.seen, config);
+    let is_new = |c: &&Claim| names.contains(&*c.owner.name) && c.owner.uid.starts_with("new-");
+    let claims = sight.survey.claims.iter().filter(is_new).cloned().collect();
+    New { names, claims }
 }

@@ -7,7 +7,7 @@ use crate::cluster::dir::{DirCluster, Mode};
 use crate::cluster::kube::{Access, KubeCluster};
 use crate::config::{self, Config};
 use crate::ledger;
-use crate::model::{Kind, Pool, Seconds};
+use crate::model::{Kind, ObjectRef, Pool, Seconds};
 use crate::output::{Printer, Progress};
 use crate::pass::{self, Pass};
 use crate::plan::Scope;
@@ -31,7 +31,8 @@ impl Context<'_> {
     /// Reads the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         if let Some(dir) = self.options.dir.as_ref().filter(|d| !d.is_dir()) {
-            return Err(Failure::error(format!("--dir {}: there is no such directory", dir.display()))
+            let what = if dir.exists() { "this is no directory" } else { "there is no such directory" };
+            return Err(Failure::error(format!("--dir {}: {what}", dir.display()))
                 .hint("it holds the manifests, for example what `kubectl get machines -A -o yaml` wrote"));
         }
         let path = self.config_path();
@@ -43,7 +44,7 @@ impl Context<'_> {
         match size {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Failure::error(format!("there is no configuration {shown}"))
-                    .hint("write one (ipam-config.yaml.example shows every key), or name it with --config"));
+                    .hint("write one (ipam-config.yaml.example shows every key), or name it with --config; with --dir it may also lie in that directory"));
             }
             Err(error) => return Err(cannot(&error)),
             Ok(size) if size > LARGEST_CONFIG => {
@@ -153,9 +154,17 @@ impl Context<'_> {
         Bar(Progress::start(self.printer, "reading the cluster"))
     }
 
-    /// Prints what is worth a line with `-v`.
-    pub(super) fn notes(&self, notes: &[String]) {
+    /// Prints warnings, and with `-v` notes.
+    pub(super) fn say(&self, warnings: &[String], notes: &[String]) {
+        warnings.iter().for_each(|w| self.printer.warn(w));
         notes.iter().for_each(|n| self.printer.note(n));
+    }
+
+    /// The object that a reference names: its kind among these, in the namespace that it or `-n` says.
+    pub(super) fn target(&self, reference: &Reference, among: &[Kind]) -> Result<ObjectRef, Failure> {
+        let kind = kind(reference, among)?;
+        let namespace = reference.namespace.as_deref().or(self.options.namespace.as_deref());
+        Ok(kind.at(namespace.unwrap_or("default"), &reference.name))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     drop(pass);
     drop(bar);
     let outcome = outcome?;
-    context.notes(&outcome.notes);
+    context.say(&outcome.warnings, &outcome.notes);
     if command.diff {
         diff(context.printer, &outcome.changed)?;
     }

@@ -7,12 +7,16 @@ use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
 use crate::ledger::{Change, NAMESPACE};
-use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Owner, Pool, Slot, Standing};
+use crate::model::{
+    API_VERSION, Allocated, Allocation, AllocationReport, ObjectRef, Owner, Pool, Role, Slot, Standing,
+};
 use crate::output;
 use crate::pass::{self, Sight};
 use crate::plan::Decision;
+use crate::systems;
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal};
+use std::net::IpAddr;
 
 /// A forced release may be of an address that something still uses: it rests at least this long.
 const FORCED_REST: i64 = 600;
@@ -25,6 +29,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     let network = network.map(|p| p.network.clone());
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
+    let meant = Meant::of(context, &command.target)?;
     let mut confirmed = command.yes || command.dry_run;
     for _ in 0..ROUNDS {
         let bar = context.bar();
@@ -32,28 +37,36 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let (mut sight, now) = (pass.look().await?, pass.now);
         drop(pass);
         drop(bar);
-        let found = matching(&sight, &command.target, network.as_deref())?;
+        let found = matching(&sight, &meant, network.as_deref())?;
         if found.is_empty() {
-            context.printer.warn(&format!("nothing is recorded for {}", name(&command.target)));
+            context.printer.warn(&format!("nothing is recorded for {meant}"));
         }
-        let live = living(&sight, &found);
-        if !live.is_empty() && !command.force {
-            return Err(Failure::finding(format!(
-                "{} exists and may be using {}",
-                live[0].1,
-                addresses(&found)
-            ))
-            .hint("delete it first, or use --force if you are sure that nothing uses the address"));
+        let live = living(&sight, &found, &meant);
+        if let (Some((_, owner)), false) = (live.first(), command.force) {
+            return Err(refused(&sight, owner, &found));
+        }
+        if command.yes && command.force {
+            warn(context, &sight, &found, &live);
         }
         if !confirmed {
-            confirm(context, command, &found, &live)?;
+            confirm(context, command, &sight, &found, &live)?;
             confirmed = true;
         }
-        let changes = found.iter().map(|a| (a.slot.clone(), change(a, &config.pools, now, !live.is_empty())));
+        // What hangs on an entry that goes must stand on its own first, or it would go with it.
+        let rest = Decision { changes: left_behind(&sight, &found), ..Decision::default() };
+        if !command.dry_run && !record(&*cluster, &mut sight, &config.pools, &rest).await? {
+            continue;
+        }
+        let changes =
+            found.iter().map(|a| (a.slot.clone(), change(a, &meant, &config.pools, now, !live.is_empty())));
         let decision =
             Decision { changes: changes.collect::<BTreeMap<Slot, Change>>(), ..Decision::default() };
         if command.dry_run || record(&*cluster, &mut sight, &config.pools, &decision).await? {
-            let released: Vec<Allocated> = found.iter().flat_map(|a| pass::lines(a, &config.pools)).collect();
+            let own = |a: &Allocation| {
+                let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
+                pass::lines(&Allocation { holders, ..a.clone() }, &config.pools)
+            };
+            let released: Vec<Allocated> = found.iter().flat_map(own).collect();
             let report = AllocationReport {
                 api_version: API_VERSION,
                 kind: "AllocationReport",
@@ -90,42 +103,99 @@ async fn record(
     }
 }
 
+/// What is to be released.
+enum Meant {
+    /// Whoever holds this address.
+    Address(IpAddr),
+    /// All that this object holds.
+    Object(ObjectRef),
+    /// All that this hold holds.
+    Hold(String),
+}
+
+impl Meant {
+    fn of(context: &Context<'_>, target: &Target) -> Result<Self, Failure> {
+        Ok(match target {
+            Target::Address(address) => Self::Address(*address),
+            Target::Owner(reference) if reference.is_hold() => Self::Hold(reference.name.clone()),
+            Target::Owner(reference) => {
+                let sources = systems::ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
+                let kinds: Vec<_> = sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect();
+                Self::Object(context.target(reference, &kinds)?)
+            }
+        })
+    }
+
+    /// Does this owner lose it?
+    fn includes(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Address(_) => true,
+            Self::Hold(name) => owner.is_hold() && *owner.name == **name,
+            Self::Object(target) => {
+                owner.group == target.kind.group
+                    && owner.kind == target.kind.kind
+                    && *owner.namespace == *target.namespace
+                    && *owner.name == *target.name
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Meant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Object(target) => target.fmt(f),
+            Self::Hold(name) => write!(f, "hold/{name}"),
+        }
+    }
+}
+
 /// The entries that are meant; an address that is recorded in several networks needs one of them named.
-fn matching(sight: &Sight, target: &Target, network: Option<&str>) -> Result<Vec<Allocation>, Failure> {
+fn matching(sight: &Sight, meant: &Meant, network: Option<&str>) -> Result<Vec<Allocation>, Failure> {
     let entries = sight.seen.ledger.allocations().values();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
     let in_network = held.filter(|a| network.is_none_or(|n| n == &*a.slot.network));
-    let found: Vec<Allocation> = match target {
-        Target::Address(address) => in_network.filter(|a| a.slot.address == *address).cloned().collect(),
-        Target::Owner(reference) => {
-            let is = |o: &Owner| {
-                let kind = crate::systems::kind_of(&o.group, &o.kind);
-                let named =
-                    kind.is_some_and(|k| reference.is_kind(&k)) || (reference.is_hold() && o.is_hold());
-                named
-                    && *o.name == *reference.name
-                    && reference.namespace.as_deref().is_none_or(|n| n == &*o.namespace)
-            };
-            in_network.filter(|a| a.holders.iter().any(|h| is(&h.owner))).cloned().collect()
-        }
-    };
-    let several = found
-        .iter()
-        .any(|a| found.iter().any(|b| b.slot.address == a.slot.address && b.slot.network != a.slot.network));
-    if several {
-        return Err(Failure::error(format!("{} is recorded in several networks", name(target)))
-            .hint("say which one with --pool"));
+    let at = |a: &&Allocation| !matches!(meant, Meant::Address(address) if a.slot.address != *address);
+    let found: Vec<Allocation> = in_network
+        .filter(at)
+        .filter(|a| a.holders.iter().any(|h| meant.includes(&h.owner)))
+        .cloned()
+        .collect();
+    if matches!(meant, Meant::Address(_)) && found.len() > 1 {
+        let failure = Failure::error(format!("{meant} is recorded in several networks"));
+        return Err(failure.hint("say which one with --pool"));
     }
     Ok(found)
 }
 
+/// Why an owner keeps what it has.
+fn refused(sight: &Sight, owner: &Owner, found: &[Allocation]) -> Failure {
+    let known = systems::kind_of(&owner.group, &owner.kind).filter(|k| sight.seen.observed.serves(*k));
+    let addresses = addresses(found);
+    match known {
+        Some(_) => Failure::finding(format!("{owner} exists and may be using {addresses}"))
+            .hint("delete it first, or use --force if you are sure that nothing uses the address"),
+        None => Failure::finding(format!(
+            "whether {owner}, which holds {addresses}, exists cannot be told: its kind is not served here"
+        ))
+        .hint("use --force if you are sure that nothing uses the address"),
+    }
+}
+
 /// The entries with an owner that is not known to be gone.
-fn living<'f>(sight: &Sight, found: &'f [Allocation]) -> Vec<(&'f Allocation, &'f Owner)> {
+fn living<'f>(sight: &Sight, found: &'f [Allocation], meant: &Meant) -> Vec<(&'f Allocation, &'f Owner)> {
     let pairs = found.iter().flat_map(|a| a.holders.iter().map(move |h| (a, &*h.owner)));
+    let pairs = pairs.filter(|(_, owner)| meant.includes(owner));
     pairs.filter(|(_, o)| !o.is_hold() && !sight.seen.gone.iter().any(|g| **g == **o)).collect()
 }
 
-fn change(allocation: &Allocation, pools: &[Pool], now: i64, forced: bool) -> Change {
+fn change(allocation: &Allocation, meant: &Meant, pools: &[Pool], now: i64, forced: bool) -> Change {
+    // An address that others hold too stays theirs.
+    let others: Vec<_> = allocation.holders.iter().filter(|h| !meant.includes(&h.owner)).cloned().collect();
+    if !others.is_empty() {
+        return Change::Put(Allocation { holders: others, ..allocation.clone() });
+    }
     let slot = &allocation.slot;
     let own = pools.iter().filter(|p| p.network == slot.network && p.contains(slot.address));
     let rest = own.map(|p| p.reuse_after).max().unwrap_or(0);
@@ -139,23 +209,34 @@ fn change(allocation: &Allocation, pools: &[Pool], now: i64, forced: bool) -> Ch
     })
 }
 
+/// The members of sets whose home is released, each made binding on its own.
+fn left_behind(sight: &Sight, found: &[Allocation]) -> BTreeMap<Slot, Change> {
+    let going = |slot: &Slot| found.iter().any(|a| a.slot == *slot);
+    let mut changes = BTreeMap::new();
+    for allocation in sight.seen.ledger.allocations().values().filter(|a| !going(&a.slot)) {
+        let Standing::Member { home } = &allocation.standing else { continue };
+        let bound = sight.seen.ledger.allocations().get(home);
+        let bound = bound.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }));
+        if going(home) && bound {
+            let alone = Allocation { standing: Standing::Bound, ..allocation.clone() };
+            changes.insert(allocation.slot.clone(), Change::Put(alone));
+        }
+    }
+    changes
+}
+
 /// Asks on a terminal. Without one, only what is forced needs `--yes`.
 fn confirm(
     context: &Context<'_>,
     command: &Release,
+    sight: &Sight,
     found: &[Allocation],
     live: &[(&Allocation, &Owner)],
 ) -> Result<(), Failure> {
     if found.is_empty() {
         return Ok(());
     }
-    if !live.is_empty() {
-        context.printer.warn(&format!(
-            "{} exists: if it still uses {}, two machines will have one address as soon as it is given out again (not before 10 minutes from now)",
-            live[0].1,
-            addresses(found)
-        ));
-    }
+    warn(context, sight, found, live);
     if !std::io::stdin().is_terminal() {
         return if command.force && !live.is_empty() {
             Err(Failure::error("--force needs --yes where nobody can be asked"))
@@ -173,17 +254,28 @@ fn confirm(
     }
 }
 
+/// What a forced release risks.
+fn warn(context: &Context<'_>, sight: &Sight, found: &[Allocation], live: &[(&Allocation, &Owner)]) {
+    let Some((_, owner)) = live.first() else { return };
+    let carried = |a: &&Allocation| {
+        let mut seen = sight.survey.holdings.iter().filter(|h| h.address == a.slot.address);
+        seen.any(|h| h.holder.as_ref().is_some_and(|h| a.holders.iter().any(|o| o.owner.same(&h.owner))))
+    };
+    let carried: Vec<Allocation> = found.iter().filter(carried).cloned().collect();
+    if carried.is_empty() {
+        context.printer.warn(&format!(
+            "{owner} exists: if it still uses {}, two machines will have one address once it is given out again, 10 minutes from now at the earliest",
+            addresses(found)
+        ));
+    } else {
+        context.printer.warn(&format!(
+            "{owner} still carries {}, so it is not given out, and the next reconcile records it again: remove it from the object first",
+            addresses(&carried)
+        ));
+    }
+}
+
 fn addresses(found: &[Allocation]) -> String {
     let list: Vec<String> = found.iter().map(|a| a.slot.address.to_string()).collect();
     list.join(", ")
-}
-
-fn name(target: &Target) -> String {
-    match target {
-        Target::Address(address) => address.to_string(),
-        Target::Owner(r) => match &r.namespace {
-            Some(namespace) => format!("{}/{namespace}/{}", r.kind, r.name),
-            None => format!("{}/{}", r.kind, r.name),
-        },
-    }
 }

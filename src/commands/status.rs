@@ -32,7 +32,14 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
         pools: plan::usage(world, &BTreeMap::new()),
         allocations: allocations(&sight),
         pending: pending(&sight, &decision),
-        problems: sight.survey.problems.iter().chain(&decision.problems).cloned().collect(),
+        problems: sight
+            .survey
+            .problems
+            .iter()
+            .chain(&sight.seen.problems)
+            .chain(&decision.problems)
+            .cloned()
+            .collect(),
     };
     report.pools.retain(|p| shown(&p.name));
     report.allocations.retain(|a| shown(&a.pool));
@@ -45,10 +52,9 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
     } else {
         Vec::new()
     };
-    let notes: Vec<String> = sight.survey.notes.iter().chain(&sight.seen.notes).cloned().collect();
     drop(pass);
     drop(bar);
-    context.notes(&notes);
+    context.say(&sight.survey.warnings, &sight.seen.notes);
     let details = output::status::Details { addresses: command.addresses, maps: &maps };
     context.printer.data(&output::status::render(&report, context.printer.look(), &details))?;
     let fine = report.pending.is_empty() && report.problems.is_empty();
@@ -83,7 +89,7 @@ fn pending(sight: &Sight, decision: &Decision) -> Vec<PendingLine> {
 
 fn draw(world: World<'_>, pool: &Pool) -> map::Map {
     let known = plan::cells(world, &BTreeMap::new(), pool);
-    let never = plan::never(pool);
+    let never = plan::never(pool, world.pools);
     let mut rows: Vec<map::Row> = Vec::new();
     let mut left = LARGEST_MAP;
     for range in &pool.ranges {

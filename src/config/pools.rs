@@ -88,7 +88,7 @@ fn pool(found: &mut Findings, at: &Path, value: &Value) -> Option<(Option<Placed
     if let Some(interfaces) = table.field(found, "interface", interfaces).get() {
         draft.interfaces = interfaces;
     }
-    if let Some(network) = table.field(found, "network", walk::printable).get() {
+    if let Some(network) = table.field(found, "network", walk::short).get() {
         draft.network = network.into();
     }
     draft.matches = table.field(found, "match", matches).get().unwrap_or_default();

@@ -252,6 +252,16 @@ pub(super) fn printable<'v>(found: &mut Findings, at: &Path, value: &'v Value) -
     None
 }
 
+/// Printable text of at most 63 bytes: it becomes part of a key, where some bytes take three characters.
+pub(super) fn short<'v>(found: &mut Findings, at: &Path, value: &'v Value) -> Option<&'v str> {
+    let word = printable(found, at, value)?;
+    if word.len() <= 63 {
+        return Some(word);
+    }
+    found.error(Finding::new(at, format!("{} is too long", quote(word))).hint("write at most 63 characters"));
+    None
+}
+
 /// What a value is, in a few words.
 fn kind_of(value: &Value) -> String {
     match value {

@@ -156,6 +156,6 @@ pub struct Survey {
     pub problems: Vec<Problem>,
     /// Owners that are served and have all they need.
     pub settled: Vec<Arc<Owner>>,
-    /// Things worth a line on stderr.
-    pub notes: Vec<String>,
+    /// What a person should know although nothing is wrong with any object.
+    pub warnings: Vec<String>,
 }

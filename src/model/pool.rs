@@ -1,5 +1,6 @@
 //! A pool: where addresses come from and what goes with them.
 
+use super::Owner;
 use crate::addr::{Family, Span, SpanSet};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -84,10 +85,13 @@ impl Pool {
         self.ranges.iter().any(|r| r.contains(address))
     }
 
-    /// The address kept for an owner of this name.
-    pub fn reserved_for(&self, namespace: &str, name: &str) -> Option<IpAddr> {
-        let full = format!("{namespace}/{name}");
-        self.reserved.get(&full).or_else(|| self.reserved.get(name)).copied()
+    /// The address kept for an owner of this name; a hold is no owner of that kind, whatever its name.
+    pub fn reserved_for(&self, owner: &Owner) -> Option<IpAddr> {
+        if self.reserved.is_empty() || owner.is_hold() {
+            return None;
+        }
+        let full = format!("{}/{}", owner.namespace, owner.name);
+        self.reserved.get(&full).or_else(|| self.reserved.get(&*owner.name)).copied()
     }
 
     /// The interface name of a device by its position; `None` past the end of the list.

@@ -105,6 +105,9 @@ pub struct ReconcileReport {
     pub api_version: &'static str,
     /// `ReconcileReport`
     pub kind: &'static str,
+    /// Nothing was written: this is what would be done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
     /// New assignments of this pass.
     pub allocated: Vec<Allocated>,
     /// Owners that already had theirs.

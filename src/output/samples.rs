@@ -79,6 +79,7 @@ pub(super) fn nothing_to_reconcile() -> ReconcileReport {
     ReconcileReport {
         api_version: "mipam.io/v1",
         kind: "ReconcileReport",
+        dry_run: false,
         allocated: Vec::new(),
         kept: 0,
         released: Vec::new(),

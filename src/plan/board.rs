@@ -14,7 +14,7 @@ impl<'a> Board<'a> {
     /// At first: what no host of the pool may have, and what is kept for a name.
     pub(super) fn new(pools: &'a [Pool]) -> Self {
         let blocked = pools.iter().map(|pool| {
-            let mut set = unusable(pool);
+            let mut set = unusable(pool, pools);
             pool.reserved.values().for_each(|a| set.insert_address(*a));
             set
         });
@@ -55,11 +55,13 @@ impl<'a> Board<'a> {
     }
 }
 
-/// Addresses of a pool that no host may have: excluded ones, the gateway, the name servers, and the network
-/// and broadcast address of the subnet.
-pub fn unusable(pool: &Pool) -> SpanSet {
+/// Addresses of a pool that no host may have: excluded ones, the gateways and name servers of all pools of its
+/// network, and the network and broadcast address of the subnet.
+pub fn unusable(pool: &Pool, pools: &[Pool]) -> SpanSet {
     let mut set = pool.exclude.clone();
-    pool.gateway.iter().chain(&pool.nameservers).for_each(|a| set.insert_address(*a));
+    for near in pools.iter().filter(|p| p.network == pool.network) {
+        near.gateway.iter().chain(&near.nameservers).for_each(|a| set.insert_address(*a));
+    }
     for range in &pool.ranges {
         for address in addr::unusable_in_subnet(range.first(), pool.prefix) {
             set.insert_address(address);

@@ -62,13 +62,13 @@ pub fn cells(world: World<'_>, changes: &BTreeMap<Slot, Change>, pool: &Pool) ->
     unreadable.filter(|a| pool.contains(*a)).for_each(|a| {
         cells.insert(a, Cell::Used);
     });
-    let never = unusable(pool);
+    let never = unusable(pool, world.pools);
     cells.retain(|address, cell| *cell == Cell::Used || !never.contains(*address));
     cells
 }
 
 fn line(world: World<'_>, changes: &BTreeMap<Slot, Change>, pool: &Pool) -> PoolLine {
-    let never = unusable(pool);
+    let never = unusable(pool, world.pools);
     let cells = cells(world, changes, pool);
     let count =
         |cell: Cell| cells.iter().filter(|(a, c)| **c == cell && !never.contains(**a)).count() as u128;

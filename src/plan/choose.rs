@@ -40,7 +40,13 @@ struct Pick {
 
 impl<'a> Chooser<'a> {
     pub(super) fn new(world: World<'a>, board: Board<'a>, records: Records<'a>, in_use: InUse<'a>) -> Self {
-        Self { world, board, records, in_use, unusable: world.pools.iter().map(unusable).collect() }
+        Self {
+            world,
+            board,
+            records,
+            in_use,
+            unusable: world.pools.iter().map(|p| unusable(p, world.pools)).collect(),
+        }
     }
 
     /// Keeps what a predecessor has left for its successor, so that no other claim is faster.
@@ -69,6 +75,13 @@ impl<'a> Chooser<'a> {
             if let Err(why) = self.meet(claim, wish, &mut picks, decision) {
                 for pick in picks.iter().filter(|p| p.from_free) {
                     self.board.unblock(&pick.slot);
+                }
+                // Half a set that a pass left behind would keep others waiting.
+                for (_, half) in self.records.held_by(&claim.owner) {
+                    if self.records.firmness(half) == Firmness::Tentative && !self.shared(&claim.owner, half)
+                    {
+                        decision.changes.insert(half.slot.clone(), Change::Remove);
+                    }
                 }
                 return Err(why);
             }
@@ -109,7 +122,9 @@ impl<'a> Chooser<'a> {
         if let Some(asked) = wish.asks {
             let fits = candidates.iter().flatten().any(|p| self.world.pools[*p].contains(asked));
             if !fits {
-                let message = format!("{asked} lies in no pool that serves this device");
+                let names: Vec<&str> =
+                    candidates.iter().flatten().map(|p| &*self.world.pools[*p].name).collect();
+                let message = format!("{asked} is not in pool {}", names.join(" or "));
                 return Err(unmet("", Reason::AddressUnavailable, message));
             }
         }
@@ -146,33 +161,53 @@ impl<'a> Chooser<'a> {
             firm,
         };
         if let Some(held) = self.held(owner, wish, family) {
-            let Some(pool) = self.pool_of(&held.slot, pools) else {
-                let why = format!(
-                    "the ledger has {} for it, which lies in no pool of this configuration",
-                    held.slot.address
-                );
-                return Err((held.pool.to_string(), Reason::AddressUnavailable, why));
-            };
-            let asked_other = wish.asks.filter(|a| Family::of(*a) == family && *a != held.slot.address);
+            let address = held.slot.address;
+            let unavailable = |why: String| Err((held.pool.to_string(), Reason::AddressUnavailable, why));
+            let asked_other = wish.asks.filter(|a| Family::of(*a) == family && *a != address);
             if let Some(asked) = asked_other {
-                let why = format!("it holds {} already, so it cannot get {asked}", held.slot.address);
-                return Err((held.pool.to_string(), Reason::AddressUnavailable, why));
+                return unavailable(format!("it holds {address} already, so it cannot get {asked}"));
             }
-            let firm = self.records.firmness(held) == Firmness::Firm && held.standing != Standing::Surplus;
-            return Ok(pick(held.slot.clone(), pool, false, firm));
+            match self.pool_of(&held.slot, pools) {
+                None if self
+                    .pool_of(&held.slot, &(0..self.world.pools.len()).collect::<Vec<_>>())
+                    .is_none() =>
+                {
+                    return unavailable(format!(
+                        "the ledger has {address} for it, which lies in no pool of this configuration"
+                    ));
+                }
+                None if claim.gate == Gate::Asked => {
+                    return unavailable(format!("it holds {address} of another pool already"));
+                }
+                // Recorded for a device that has moved to another network, or that has become the gateway or
+                // the like, and never written: it gets another one.
+                None => {}
+                Some(pool) if self.barred(owner, &held.slot, pool).is_some() => {}
+                Some(pool) => {
+                    let firm =
+                        self.records.firmness(held) == Firmness::Firm && held.standing != Standing::Surplus;
+                    return Ok(pick(held.slot.clone(), pool, false, firm));
+                }
+            }
         }
         let slot = |pool: usize, address| Slot { address, network: self.world.pools[pool].network.clone() };
         let taken_here = |s: &Slot| picks.iter().any(|p| p.slot == *s);
 
         let reserved = pools.iter().find_map(|p| {
-            let address = self.world.pools[*p].reserved_for(&owner.namespace, &owner.name)?;
+            let address = self.world.pools[*p].reserved_for(owner)?;
             Some((*p, slot(*p, address)))
         });
         let asked = wish.asks.filter(|a| Family::of(*a) == family).and_then(|address| {
             let pool = pools.iter().find(|p| self.world.pools[**p].contains(address))?;
             Some((*pool, slot(*pool, address)))
         });
-        let reserved = reserved.filter(|(_, s)| asked.is_none() && !taken_here(s));
+        let reserved = reserved.filter(|(_, s)| !taken_here(s));
+        if let (Some((pool, kept)), Some((_, asked))) = (&reserved, &asked)
+            && kept != asked
+        {
+            let why = format!("{} is reserved for it, so it cannot get {}", kept.address, asked.address);
+            return Err((self.world.pools[*pool].name.to_string(), Reason::AddressUnavailable, why));
+        }
         if let Some((pool, slot)) = reserved.or(asked) {
             return match self.obstacle(owner, &slot, pool, decision) {
                 None if !taken_here(&slot) => Ok(pick(slot, pool, false, false)),
@@ -204,20 +239,29 @@ impl<'a> Chooser<'a> {
         let names: Vec<&str> = pools.iter().map(|p| &*self.world.pools[*p].name).collect();
         let ranges: Vec<String> =
             pools.iter().flat_map(|p| &self.world.pools[*p].ranges).map(ToString::to_string).collect();
-        let which = if names.len() == 1 { "pool" } else { "pools" };
-        let message = format!("{which} {} ({}) has no free address", names.join(", "), ranges.join(", "));
+        let (which, has) = if names.len() == 1 { ("pool", "has") } else { ("pools", "have") };
+        let message =
+            format!("{which} {} ({}) {has} no free address left for it", names.join(", "), ranges.join(", "));
         (names.first().copied().unwrap_or_default().to_owned(), Reason::PoolExhausted, message)
     }
 
+    /// What the ledger has for this wish: what is firm before what is not.
     fn held(&self, owner: &Owner, wish: &Wish, family: Family) -> Option<&'a Allocation> {
         let of_wish =
             |(h, a): &(&Holder, &Allocation)| h.device == wish.device && Family::of(a.slot.address) == family;
-        self.records.held_by(owner).filter(|(_, a)| !self.shared(owner, a)).find(of_wish).map(|(_, a)| a)
+        let held =
+            || self.records.held_by(owner).filter(of_wish).map(|(_, a)| a).filter(|a| !self.shared(owner, a));
+        held().find(|a| self.settled(a)).or_else(|| held().next())
+    }
+
+    /// Binding, and not about to be taken back.
+    fn settled(&self, allocation: &Allocation) -> bool {
+        allocation.standing != Standing::Surplus && self.records.firmness(allocation) == Firmness::Firm
     }
 
     /// Has somebody else come to have this address too? Then it is not given to an owner that waits for it.
     fn shared(&self, owner: &Owner, allocation: &Allocation) -> bool {
-        let other = |h: &Holder| !h.owner.same(owner) && !self.world.gone.contains(&h.owner);
+        let other = |h: &Holder| !h.owner.same(owner) && !self.gone(h);
         let seen = self.in_use.get(&allocation.slot).into_iter().flatten();
         let mut seen = seen.filter(|h| h.adopt != Adopt::IfFree).filter_map(|h| h.holder.as_ref());
         allocation.holders.iter().any(other) || seen.any(other)
@@ -247,7 +291,7 @@ impl<'a> Chooser<'a> {
             };
             let resting = |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. });
             let holders = recorded.filter(|a| !resting(a)).map_or(&[][..], |a| &a.holders);
-            let live = holders.iter().filter(|h| !self.world.gone.contains(&h.owner));
+            let live = holders.iter().filter(|h| !self.gone(h));
             if let Some(other) = live.map(|h| &h.owner).find(|o| !o.same(owner)) {
                 return Some(format!("{other} holds it"));
             }
@@ -263,56 +307,68 @@ impl<'a> Chooser<'a> {
         None
     }
 
-    /// The pool of an address that is held: one of its own if possible.
-    fn pool_of(&self, slot: &Slot, own: &[usize]) -> Option<usize> {
-        let has = |p: &usize| {
+    /// The pool among these that has an address.
+    fn pool_of(&self, slot: &Slot, among: &[usize]) -> Option<usize> {
+        among.iter().copied().find(|p| {
             let pool = &self.world.pools[*p];
             pool.network == slot.network && pool.contains(slot.address)
-        };
-        own.iter().copied().find(has).or_else(|| (0..self.world.pools.len()).find(has))
+        })
+    }
+
+    /// Why nobody like this owner may have this address, whoever holds it.
+    fn barred(&self, owner: &Owner, slot: &Slot, pool: usize) -> Option<String> {
+        if self.unusable[pool].contains(slot.address) {
+            return Some(
+                "it is excluded, or a gateway, a name server, or the subnet's network or broadcast address"
+                    .to_owned(),
+            );
+        }
+        if self.records.unreadable(slot.address) {
+            return Some("its entry in the ledger cannot be read".to_owned());
+        }
+        if self.world.pools[pool].reserved_for(owner) == Some(slot.address) {
+            return None;
+        }
+        let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
+        kept.map(|(name, _)| format!("it is reserved for {name}"))
+    }
+
+    /// Is this holder gone, and may this pass act on it?
+    fn gone(&self, holder: &Holder) -> bool {
+        self.world.gone.contains(&holder.owner) && self.world.scope.serves(&holder.owner)
     }
 
     /// Why this very address cannot be given to this owner.
     fn obstacle(&self, owner: &Owner, slot: &Slot, pool: usize, decision: &Decision) -> Option<String> {
-        if self.unusable[pool].contains(slot.address) {
-            return Some(
-                "it is excluded, or the gateway, a name server, or the subnet's network or broadcast address"
-                    .to_owned(),
-            );
-        }
-        let full = format!("{}/{}", owner.namespace, owner.name);
-        let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
-        if let Some((name, _)) = kept.filter(|(name, _)| **name != *owner.name && **name != full) {
-            return Some(format!("it is reserved for {name}"));
-        }
-        if let Some(Change::Put(new)) = decision.changes.get(slot)
-            && !matches!(new.standing, Standing::Cooling { .. })
-            && let Some(other) = new.holders.iter().find(|h| !h.owner.same(owner))
-        {
-            return Some(format!("{} gets it in this pass", other.owner));
+        if let Some(why) = self.barred(owner, slot, pool) {
+            return Some(why);
         }
         let entry = self.records.at(slot);
-        if let Some(entry) = entry {
-            let until = match entry.standing {
-                Standing::Cooling { until } => Some(until),
-                _ => None,
-            };
-            let holders =
-                entry.holders.iter().filter(|h| until.is_some() || !self.world.gone.contains(&h.owner));
-            let stranger =
-                holders.map(|h| &h.owner).find(|o| !(o.same(owner) || until.is_some() && o.same_name(owner)));
-            if let Some(other) = stranger.filter(|_| until.is_none_or(|t| t > self.world.now)) {
-                return Some(match until {
-                    Some(t) => format!("{other} held it, and it rests until {}", crate::model::timestamp(t)),
-                    None => format!("{other} holds it"),
-                });
+        // As this pass leaves it: somebody may have got it, or it may have begun to rest.
+        let (standing, holders) = match decision.changes.get(slot) {
+            Some(Change::Put(new)) => (Some(&new.standing), &new.holders[..]),
+            Some(Change::Remove) => (None, &[][..]),
+            None => entry.map_or((None, &[][..]), |e| (Some(&e.standing), &e.holders[..])),
+        };
+        match standing {
+            Some(Standing::Cooling { until }) => {
+                let stranger = holders.iter().find(|h| !h.owner.same_name(owner));
+                if let Some(other) = stranger.filter(|_| *until > self.world.now) {
+                    let until = crate::model::timestamp(*until);
+                    return Some(format!("{} held it, and it rests until {until}", other.owner));
+                }
+            }
+            _ => {
+                if let Some(other) = holders.iter().find(|h| !h.owner.same(owner) && !self.gone(h)) {
+                    return Some(format!("{} holds it", other.owner));
+                }
             }
         }
         // A Node that still shows the address is no obstacle for the machine that it is, or was.
         let own_or_past = entry.is_some_and(|e| e.holders.iter().any(|h| h.owner.same_name(owner)));
         let seen = self.in_use.get(slot).into_iter().flatten().find(|holding| match &holding.holder {
             Some(holder) => !holder.owner.same(owner),
-            None => !own_or_past && !stands_for(holding, owner),
+            None => !own_or_past,
         });
         seen.map(|holding| format!("{} uses it", holding.seen_on))
     }
@@ -377,13 +433,15 @@ impl<'a> Chooser<'a> {
 
     /// Gives back what the ledger has for an owner that was served before.
     fn restore(&self, claim: &Claim, decision: &mut Decision) -> Option<Met> {
+        let all: Vec<usize> = (0..self.world.pools.len()).collect();
         let mut picks = Vec::new();
         let mut lost = Vec::new();
         for wish in &claim.wishes {
             let mut any = false;
             for family in Family::BOTH {
-                let Some(held) = self.held(&claim.owner, wish, family) else { continue };
-                let Some(pool) = self.pool_of(&held.slot, &[]) else { continue };
+                let held = self.held(&claim.owner, wish, family).filter(|a| self.settled(a));
+                let Some(held) = held else { continue };
+                let Some(pool) = self.pool_of(&held.slot, &all) else { continue };
                 any = true;
                 let device = wish.device.clone();
                 picks.push(Pick { device, slot: held.slot.clone(), pool, from_free: false, firm: true });
@@ -411,7 +469,7 @@ impl<'a> Chooser<'a> {
             decision.problems.push(Problem {
                 kind: "Wiped",
                 object: claim.owner.to_string(),
-                message: format!("device {device} has no address although the machine was served, and the ledger has none for it: set ipAddrs by hand, or replace the machine"),
+                message: format!("device {device} has no address although the machine was served, and the ledger has none that it could get back: set ipAddrs by hand, or replace the machine"),
             });
         }
         (!picks.is_empty()).then(|| self.met(&picks))

@@ -73,7 +73,7 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         return;
     };
     let pool = world.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
-    let Some(pool) = pool else { return };
+    let Some(pool) = pool.filter(|_| !records.unreadable(slot.address)) else { return };
     let fresh = || Allocation {
         slot: slot.clone(),
         holders: vec![holder.clone()],

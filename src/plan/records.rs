@@ -3,7 +3,8 @@
 use super::{Board, Decision, Scope, World};
 use crate::ledger::Change;
 use crate::model::{Allocation, Gate, Holder, Owner, Problem, Seconds, Slot, Standing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// The ledger, sorted for the questions of a decision.
 pub(super) struct Records<'a> {
@@ -12,6 +13,8 @@ pub(super) struct Records<'a> {
     /// What an owner that is gone held last, sorted by owner: freed in this pass or still resting.
     left: Vec<(&'a Holder, &'a Allocation)>,
     allocations: &'a BTreeMap<Slot, Allocation>,
+    /// Addresses whose entries cannot be read.
+    unreadable: BTreeSet<IpAddr>,
 }
 
 /// Owners that wait, and owners that were seen, each sorted.
@@ -47,7 +50,8 @@ impl<'a> Records<'a> {
     /// Blocks what is held or rests, and decides what is freed.
     pub(super) fn read(world: World<'a>, board: &mut Board<'_>, decision: &mut Decision) -> Self {
         let allocations = world.ledger.allocations();
-        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations };
+        let unreadable = world.ledger.unreadable().iter().filter_map(|u| u.address).collect();
+        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable };
         for entry in world.ledger.unreadable() {
             if let Some(address) = entry.address {
                 board.block_everywhere(address);
@@ -89,6 +93,11 @@ impl<'a> Records<'a> {
         if self.firmness(allocation) == Firmness::Void || self.unwanted(allocation, wishes, world.scope) {
             decision.changes.insert(slot.clone(), Change::Remove);
             return;
+        }
+        // A pool that was moved to another network took its addresses along: they are in use there, too.
+        let moved = world.pools.iter().filter(|p| p.name == allocation.pool && p.network != slot.network);
+        for pool in moved {
+            board.block(&Slot { address: slot.address, network: pool.network.clone() });
         }
         let gone = |h: &&Holder| world.gone.contains(&h.owner) && world.scope.serves(&h.owner);
         let live: Vec<&Holder> = allocation.holders.iter().filter(|h| !gone(h)).collect();
@@ -173,6 +182,11 @@ impl<'a> Records<'a> {
         owner: &Owner,
     ) -> impl Iterator<Item = (&'a Holder, &'a Allocation)> {
         same_name(&self.left, owner).iter().copied()
+    }
+
+    /// Is there an entry that cannot be read?
+    pub(super) fn unreadable(&self, address: IpAddr) -> bool {
+        self.unreadable.contains(&address)
     }
 
     /// The entry of an address.

@@ -379,7 +379,11 @@ fn check<'a>(
         for (_, address) in addresses {
             prop_assert!(seen.insert(*address, owner).is_none(), "{} is given twice", address);
             let pool = lab.pools.iter().find(|p| p.contains(*address));
-            prop_assert!(pool.is_some_and(|p| !never(p).contains(*address)), "{} cannot be used", address);
+            prop_assert!(
+                pool.is_some_and(|p| !never(p, &lab.pools).contains(*address)),
+                "{} cannot be used",
+                address
+            );
             let slot = Slot { address: *address, network: "".into() };
             let entry = lab.ledger.allocations().get(&slot);
             prop_assert!(

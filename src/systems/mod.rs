@@ -73,5 +73,7 @@ pub fn kinds() -> Vec<Kind> {
 
 /// The kind of an owner in the ledger, if this mipam knows it.
 pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
-    kinds().into_iter().find(|k| k.group == group && k.kind == kind)
+    let sources = ALL.iter().flat_map(|s| s.sources()).map(|s| s.kind);
+    let mut kinds = sources.chain(ALL.iter().flat_map(|s| s.parents()).copied());
+    kinds.find(|k| k.group == group && k.kind == kind)
 }

@@ -75,8 +75,9 @@ fn link(interface: &Interface) -> Value {
     link
 }
 
-fn distinct(items: impl Iterator<Item = String>) -> Vec<String> {
-    let mut list: Vec<String> = Vec::new();
+/// Each item once, in the order in which it first comes.
+pub(super) fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut list: Vec<T> = Vec::new();
     for item in items {
         if !list.contains(&item) {
             list.push(item);

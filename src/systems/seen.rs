@@ -33,9 +33,22 @@ const ELF_MACHINE: Kind = kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], 
 const KUBERMATIC_MACHINE: Kind = kind("cluster.k8s.io", &["v1alpha1"], "Machine", "machines");
 const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
+const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
+const CAPI_CLUSTER: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Cluster", "clusters");
+const INFRASTRUCTURE: Kind = Kind {
+    group: "config.openshift.io",
+    versions: &["v1"],
+    kind: "Infrastructure",
+    plural: "infrastructures",
+    namespaced: false,
+};
+
 const SOURCES: &[Source] = &[
     Source { kind: METAL3_ADDRESS, role: Role::Record },
     Source { kind: CAPI_ADDRESS, role: Role::Record },
+    Source { kind: IPAM_CLAIM, role: Role::Record },
+    Source { kind: CAPI_CLUSTER, role: Role::Owner },
+    Source { kind: INFRASTRUCTURE, role: Role::Owner },
     Source { kind: NODE, role: Role::Owner },
     Source { kind: CAPI_MACHINE, role: Role::Owner },
     Source { kind: ELF_MACHINE, role: Role::Owner },
@@ -43,10 +56,22 @@ const SOURCES: &[Source] = &[
     Source { kind: VMI, role: Role::Owner },
 ];
 
-/// Where a kind keeps addresses: a path whose `*` steps over every element of a list.
+/// Where a kind keeps addresses: a path whose `*` steps over every element of a list or map.
 const PLACES: &[(Kind, &[&[&str]])] = &[
     (METAL3_ADDRESS, &[&["spec", "address"]]),
     (CAPI_ADDRESS, &[&["spec", "address"]]),
+    (IPAM_CLAIM, &[&["status", "ips", "*"]]),
+    // Addresses of API servers and ingress belong to nobody else, and may be host names.
+    (CAPI_CLUSTER, &[&["spec", "controlPlaneEndpoint", "host"]]),
+    (
+        INFRASTRUCTURE,
+        &[
+            &["status", "platformStatus", "*", "apiServerInternalIP"],
+            &["status", "platformStatus", "*", "apiServerInternalIPs", "*"],
+            &["status", "platformStatus", "*", "ingressIP"],
+            &["status", "platformStatus", "*", "ingressIPs", "*"],
+        ],
+    ),
     (NODE, &[&["status", "addresses", "*", "address"]]),
     (CAPI_MACHINE, &[&["status", "addresses", "*", "address"]]),
     (
@@ -81,7 +106,7 @@ impl System for Seen {
                     let mut values = Vec::new();
                     collect(&object.0, place, &mut values);
                     // A status lists host names beside addresses; a spec has no reason to.
-                    let names_allowed = place.first() == Some(&"status");
+                    let names_allowed = place.first() == Some(&"status") || place.last() == Some(&"host");
                     for text in values {
                         note(*kind, object, text, names_allowed, &mut survey);
                     }
@@ -130,6 +155,7 @@ fn collect<'a>(value: &'a Value, path: &[&str], found: &mut Vec<&'a str>) {
         None => found.extend(value.as_str().filter(|t| !t.is_empty())),
         Some((&"*", rest)) => {
             value.as_array().into_iter().flatten().for_each(|item| collect(item, rest, found));
+            value.as_object().into_iter().flatten().for_each(|(_, item)| collect(item, rest, found));
         }
         Some((key, rest)) => {
             if let Some(inner) = value.get(key) {

@@ -141,8 +141,8 @@ fn the_general_form_with_every_key() {
         ["192.168.101.70", "192.168.101.110-192.168.101.112"],
         "the user's own and no other"
     );
-    assert_eq!(pool.reserved_for("x", "infra-0"), Some(ip("192.168.101.71")));
-    assert_eq!(pool.reserved_for("ns", "infra-0"), Some(ip("192.168.101.72")));
+    assert_eq!(pool.reserved_for(&machine("x", "infra-0")), Some(ip("192.168.101.71")));
+    assert_eq!(pool.reserved_for(&machine("ns", "infra-0")), Some(ip("192.168.101.72")));
     assert_eq!((pool.reuse_after, &*pool.network), (600, "lab"));
     assert_eq!(pool.interfaces, ["eno1", "eno2"]);
     assert_eq!(pool.matches.systems, ["openshift"]);
@@ -195,4 +195,15 @@ fn without_a_file_there_are_no_pools_and_every_default() {
     let config = empty();
     assert!(config.pools.is_empty() && config.systems.is_none() && config.serve_pools.is_none());
     assert_eq!((config.nmstate_target, config.metal3), (NmstateTarget::Annotation, Metal3::Auto));
+}
+
+fn machine(namespace: &str, name: &str) -> crate::model::Owner {
+    crate::model::Owner {
+        group: "g".into(),
+        kind: "Machine".into(),
+        namespace: namespace.into(),
+        name: name.into(),
+        uid: "".into(),
+        system: "openshift".into(),
+    }
 }

@@ -47,10 +47,25 @@ pub(super) fn devices(object: &Object) -> Vec<Device> {
 }
 
 pub(super) fn read(index: usize, device: &Value) -> Device {
-    let list = |key: &str| device.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let addresses = list("ipAddrs").iter().map(address).collect();
-    let network = device.get("networkName").and_then(Value::as_str).map(str::to_owned);
-    Device { index, network, addresses, from_pools: !list("addressesFromPools").is_empty() }
+    let unreadable =
+        |why: String| Device { index, network: None, addresses: vec![Err(why)], from_pools: false };
+    let Some(device) = device.as_object() else {
+        return unreadable(format!("{device} is no map of settings"));
+    };
+    let list = |key: &str| match device.get(key) {
+        None | Some(Value::Null) => Ok(&[][..]),
+        Some(Value::Array(list)) => Ok(list.as_slice()),
+        Some(other) => Err(format!("{key} is {other} and not a list")),
+    };
+    match (list("ipAddrs"), list("addressesFromPools")) {
+        (Ok(addresses), Ok(from_pools)) => Device {
+            index,
+            network: device.get("networkName").and_then(Value::as_str).map(str::to_owned),
+            addresses: addresses.iter().map(address).collect(),
+            from_pools: !from_pools.is_empty(),
+        },
+        (Err(why), _) | (_, Err(why)) => unreadable(why),
+    }
 }
 
 fn address(value: &Value) -> Result<(IpAddr, Option<u8>), String> {

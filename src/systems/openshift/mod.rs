@@ -56,7 +56,7 @@ impl System for OpenShift {
         }
         let hooked = observed.all(MACHINE).iter().filter(|m| hooks::any_gate(m)).count();
         if config.lifecycle_hook.is_none() && hooked > 0 {
-            survey.notes.push(format!(
+            survey.warnings.push(format!(
                 "{hooked} OpenShift machines wait on a preCreate hook, and the configuration has no lifecycle-hook: none of them is served"
             ));
         }

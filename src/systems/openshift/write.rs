@@ -5,7 +5,7 @@ use super::hooks::{self, Marks};
 use super::machine::{self, DEVICES, Device};
 use crate::config::{Config, Hook, NmstateTarget};
 use crate::model::{Action, Claim, Edit, Edited, Gate, Given, Object, Owner, Pool, Write};
-use crate::systems::nmstate::{self, Interface};
+use crate::systems::nmstate::{self, Interface, distinct};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,15 +13,18 @@ use std::sync::Arc;
 
 const ANNOTATION: &str = "mipam.io/nmstate";
 
+/// For each device its addresses, each with the index of its pool.
+type Wanted = BTreeMap<usize, Vec<(IpAddr, usize)>>;
+
 /// Gives a machine its addresses and moves our hook from before its creation to before its end.
 pub(super) fn give(claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
     let hook = config.lifecycle_hook.clone();
     let target = config.nmstate_target;
     let gate = claim.gate;
-    let mut devices: BTreeMap<usize, Vec<(IpAddr, Pool)>> = BTreeMap::new();
+    let mut devices: Wanted = BTreeMap::new();
     for one in given {
-        let pool = pools.iter().find(|p| p.name == one.pool)?;
-        devices.entry(one.device.parse().ok()?).or_default().push((one.address, pool.clone()));
+        let pool = pools.iter().position(|p| p.name == one.pool)?;
+        devices.entry(one.device.parse().ok()?).or_default().push((one.address, pool));
     }
     let all_pools = pools.clone();
     let edit = Edit::new(move |object| decorate(object, &devices, hook.as_ref(), gate, target, &all_pools));
@@ -36,7 +39,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: 
 pub(super) fn unhook(owner: &Owner, config: &Config) -> Option<Write> {
     let hook = config.lifecycle_hook.clone()?;
     let edit = Edit::new(move |object| {
-        if !object.deleting() {
+        if !object.deleting() || machine::paused(object).is_some() {
             return Edited::Moot;
         }
         if !Marks::of(object, Some(&hook)).ours() {
@@ -51,18 +54,18 @@ pub(super) fn unhook(owner: &Owner, config: &Config) -> Option<Write> {
 
 fn decorate(
     object: &Object,
-    given: &BTreeMap<usize, Vec<(IpAddr, Pool)>>,
+    given: &Wanted,
     hook: Option<&Hook>,
     gate: Gate,
     target: NmstateTarget,
     pools: &[Pool],
 ) -> Edited {
-    if object.deleting() {
+    if object.deleting() || machine::paused(object).is_some() {
         return Edited::Moot;
     }
     let marks = Marks::of(object, hook);
     let present = machine::devices(object);
-    let carries = |index: &usize, wanted: &[(IpAddr, Pool)]| {
+    let carries = |index: &usize, wanted: &[(IpAddr, usize)]| {
         present
             .get(*index)
             .is_some_and(|d| wanted.iter().all(|(ip, _)| d.addresses.iter().flatten().any(|(a, _)| a == ip)))
@@ -87,7 +90,7 @@ fn decorate(
             Some(_) => {}
         }
         let Some(device) = edited.0.pointer_mut(&format!("{DEVICES}/{index}")) else { return Edited::Moot };
-        fill(device, wanted);
+        fill(device, wanted, pools);
     }
     if let (Some(hook), true) = (hook, marks.gate) {
         hooks::serve(&mut edited, hook);
@@ -120,7 +123,8 @@ fn decorate(
 }
 
 /// Addresses always; gateway and name servers where a person has not set them.
-fn fill(device: &mut Value, wanted: &[(IpAddr, Pool)]) {
+fn fill(device: &mut Value, wanted: &[(IpAddr, usize)], pools: &[Pool]) {
+    let wanted: Vec<(IpAddr, &Pool)> = wanted.iter().map(|(ip, pool)| (*ip, &pools[*pool])).collect();
     let Some(device) = device.as_object_mut() else { return };
     let addresses: Vec<String> = wanted.iter().map(|(ip, pool)| format!("{ip}/{}", pool.prefix)).collect();
     device.insert("ipAddrs".to_owned(), json!(addresses));
@@ -178,12 +182,7 @@ fn interface(object: &Object, device: &Device, raw: &Value, pools: &[Pool]) -> O
     let nameservers = distinct(
         written.iter().filter_map(parse).chain(own.iter().flat_map(|p| p.nameservers.iter().copied())),
     );
-    let mut search_domains = Vec::new();
-    for domain in own.iter().flat_map(|p| &p.search_domains) {
-        if !search_domains.contains(domain) {
-            search_domains.push(domain.clone());
-        }
-    }
+    let search_domains = distinct(own.iter().flat_map(|p| &p.search_domains).cloned());
     let named = own.iter().find_map(|p| p.interface(device.index));
     let name = named.or_else(|| crate::model::DEFAULT_INTERFACES.get(device.index).copied())?;
     Some(Interface { name: name.to_owned(), addresses, gateways, nameservers, search_domains })
@@ -197,14 +196,4 @@ pub fn nmstate_of(object: &Object, pools: &[Pool]) -> Option<Value> {
 
 fn interfaces_only(interfaces: &[(usize, Interface)]) -> Vec<Interface> {
     interfaces.iter().map(|(_, i)| i.clone()).collect()
-}
-
-fn distinct(addresses: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
-    let mut list = Vec::new();
-    for address in addresses {
-        if !list.contains(&address) {
-            list.push(address);
-        }
-    }
-    list
 }
