@@ -64,7 +64,8 @@ pub enum LedgerError {
     Newer(String),
     /// The head is gone, the entries are not.
     #[error(
-        "ConfigMap {NAMESPACE}/{HEAD} is missing beside {0} ledger objects: restore it from a backup (its `epoch` is the annotation {EPOCH} of the others); nothing is given out until then"
+        "ConfigMap {NAMESPACE}/{HEAD} is missing beside {0} ledger object{s}: restore it from a backup (its `epoch` is the annotation {EPOCH} of the others); nothing is given out until then",
+        s = if *.0 == 1 { "" } else { "s" }
     )]
     NoHead(usize),
     /// Objects of two ledgers are mixed.

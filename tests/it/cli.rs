@@ -301,6 +301,25 @@ fn the_namespace_of_the_ledger_is_made_where_it_is_missing() {
 }
 
 #[test]
+fn lists_are_read_to_their_end() {
+    // More Nodes than fit on a page, and the last one uses the address that would be given first.
+    let bed = bed::shared(Profile::Own).lock();
+    bed.create(MACHINE);
+    let node = |i: usize| {
+        let address =
+            if i == 519 { "192.168.101.64".to_owned() } else { format!("10.9.{}.{}", i / 250, i % 250) };
+        serde_json::json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": { "name": format!("node-{i:03}") },
+            "status": { "addresses": [{ "type": "InternalIP", "address": address }] },
+        })
+    };
+    bed.create_all((0..520).map(node).collect());
+    let output = with_bed(&bed, "admin", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).contains("192.168.101.65/23"), "{}", out(&output));
+}
+
+#[test]
 fn a_cluster_without_any_machine_api_is_fine() {
     // None of the CRDs is there: nothing to serve, nothing to free, nothing to fail on.
     let bed = Bed::start();

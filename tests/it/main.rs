@@ -5,6 +5,7 @@
 mod bed;
 mod cli;
 mod growth;
+mod ledger;
 mod purity;
 mod race;
 mod readme;

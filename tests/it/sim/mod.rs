@@ -4,5 +4,6 @@
 mod check;
 mod exhaustive;
 mod fault;
+mod protections;
 mod random;
 mod stage;
