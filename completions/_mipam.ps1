@@ -117,8 +117,8 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Serve only the machines in this namespace [default: all]')
             [CompletionResult]::new('--systems', '--systems', [CompletionResultType]::ParameterName, 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]')
             [CompletionResult]::new('--request-timeout', '--request-timeout', [CompletionResultType]::ParameterName, 'How long one request to the cluster may take, for example 30s or 1m30s')
-            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask')
-            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask')
+            [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask; without a terminal only --force needs it')
+            [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Do not ask; without a terminal only --force needs it')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Release even though the object that holds the address exists')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be done, and write nothing')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
@@ -178,7 +178,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
         }
         'mipam;check-capacity' {
             [CompletionResult]::new('--pool', '--pool', [CompletionResultType]::ParameterName, 'Only this pool [default: all]')
-            [CompletionResult]::new('--need', '--need', [CompletionResultType]::ParameterName, 'How many more addresses you need')
+            [CompletionResult]::new('--need', '--need', [CompletionResultType]::ParameterName, 'How many more machines need an address of each family')
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME')
             [CompletionResult]::new('--replicas', '--replicas', [CompletionResultType]::ParameterName, 'To how many machines in all')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to print the report')

@@ -111,8 +111,8 @@ set edit:completion:arg-completer[mipam] = {|@words|
             cand --namespace 'Serve only the machines in this namespace [default: all]'
             cand --systems 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]'
             cand --request-timeout 'How long one request to the cluster may take, for example 30s or 1m30s'
-            cand -y 'Do not ask'
-            cand --yes 'Do not ask'
+            cand -y 'Do not ask; without a terminal only --force needs it'
+            cand --yes 'Do not ask; without a terminal only --force needs it'
             cand --force 'Release even though the object that holds the address exists'
             cand --dry-run 'Show what would be done, and write nothing'
             cand -v 'Say more about what is done, on stderr'
@@ -169,7 +169,7 @@ set edit:completion:arg-completer[mipam] = {|@words|
         }
         &'mipam;check-capacity'= {
             cand --pool 'Only this pool [default: all]'
-            cand --need 'How many more addresses you need'
+            cand --need 'How many more machines need an address of each family'
             cand --for 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME'
             cand --replicas 'To how many machines in all'
             cand -o 'How to print the report'

@@ -114,7 +114,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand release" -l apiserver -d 'Th
 complete -c mipam -n "__fish_mipam_using_subcommand release" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand release" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand release" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
-complete -c mipam -n "__fish_mipam_using_subcommand release" -s y -l yes -d 'Do not ask'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -s y -l yes -d 'Do not ask; without a terminal only --force needs it'
 complete -c mipam -n "__fish_mipam_using_subcommand release" -l force -d 'Release even though the object that holds the address exists'
 complete -c mipam -n "__fish_mipam_using_subcommand release" -l dry-run -d 'Show what would be done, and write nothing'
 complete -c mipam -n "__fish_mipam_using_subcommand release" -s v -l verbose -d 'Say more about what is done, on stderr'
@@ -163,7 +163,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s v -l verb
 complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand render-nmstate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l pool -d 'Only this pool [default: all]' -r
-complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l need -d 'How many more addresses you need' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l need -d 'How many more machines need an address of each family' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l for -d 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l replicas -d 'To how many machines in all' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'

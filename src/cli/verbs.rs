@@ -84,7 +84,7 @@ pub struct Release {
     #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
     pub pool: Option<String>,
 
-    /// Do not ask
+    /// Do not ask; without a terminal only --force needs it
     #[arg(short, long)]
     pub yes: bool,
 
@@ -156,7 +156,7 @@ pub struct CheckCapacity {
     #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
     pub pool: Option<String>,
 
-    /// How many more addresses you need
+    /// How many more machines need an address of each family
     #[arg(long, value_name = "N", value_parser = number, conflicts_with_all = ["owner", "replicas"])]
     pub need: Option<u128>,
 

@@ -4,6 +4,7 @@ use super::disk;
 use super::fault::DirError;
 use super::lock::{LOCK, Lock};
 use crate::cluster::ClusterError;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,7 +14,7 @@ use std::path::{Component, Path, PathBuf};
 pub(super) const MARKER: &str = ".mipam-out";
 
 const MARKER_TEXT: &str =
-    "This folder was written by mipam --out; the next run with --out replaces all of it.\n";
+    "This folder was written by mipam --out; the next run with --out replaces these files:\n";
 
 /// Where a copy goes.
 #[derive(Debug)]
@@ -90,9 +91,11 @@ fn fill(root: &Path, files: &[(&Path, &str, Option<PathBuf>)]) -> Result<(), Clu
         disk::write_new(&place, text, like.as_deref()).map_err(|e| disk::cannot(&place, &e))
     })?;
     let marker = root.join(MARKER);
-    disk::write_new(&marker, MARKER_TEXT, None).map_err(|e| disk::cannot(&marker, &e))?;
+    let listed: String = files.iter().map(|(path, ..)| format!("{}\n", path.display())).collect();
+    disk::write_new(&marker, &format!("{MARKER_TEXT}{listed}"), None)
+        .map_err(|e| disk::cannot(&marker, &e))?;
     let folders = files.iter().filter_map(|(path, ..)| path.parent()).map(|folder| root.join(folder));
-    let folders: std::collections::BTreeSet<PathBuf> = folders.chain([root.to_owned()]).collect();
+    let folders: BTreeSet<PathBuf> = folders.chain([root.to_owned()]).collect();
     folders.iter().try_for_each(|folder| disk::flush(folder).map_err(|e| disk::cannot(folder, &e)))
 }
 
@@ -109,10 +112,36 @@ fn may_be_replaced(folder: &Path) -> Result<bool, String> {
     for entry in entries {
         empty &= entry.map_err(refused)?.file_name() == LOCK;
     }
-    if empty || folder.join(MARKER).is_file() {
+    if empty {
         return Ok(true);
     }
-    Err("holds files that mipam did not write; name a new or an empty folder".to_owned())
+    let Ok(marker) = fs::read_to_string(folder.join(MARKER)) else {
+        return Err("holds files that mipam did not write; name a new or an empty folder".to_owned());
+    };
+    let ours: BTreeSet<&str> = marker.lines().skip(1).chain([MARKER, LOCK]).collect();
+    match stranger(folder, Path::new(""), &ours).map_err(refused)? {
+        None => Ok(true),
+        Some(path) => {
+            Err(format!("holds {}, which no --out wrote; move it away or name a new folder", path.display()))
+        }
+    }
+}
+
+/// A file below the folder that is not one of ours.
+fn stranger(root: &Path, below: &Path, ours: &BTreeSet<&str>) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        let found = if entry.file_type()?.is_dir() {
+            stranger(root, &path, ours)?
+        } else {
+            Some(path).filter(|p| !ours.contains(p.to_string_lossy().as_ref()))
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// A hidden name beside the folder.
