@@ -58,7 +58,9 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
         futures_util::future::try_join(cluster.list_in(CONFIG_MAP, NAMESPACE), records).await?;
     let owners = try_join_all(wave(|r| *r != Role::Record).map(|s| read(cluster, s))).await?;
     for (kind, objects, note) in records.into_iter().chain(owners) {
-        seen.observed.insert(kind, objects);
+        if let Some(objects) = objects {
+            seen.observed.insert(kind, objects);
+        }
         seen.notes.extend(note);
     }
     seen.ledger = Ledger::read(ledger)?;
@@ -66,22 +68,23 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
     Ok(seen)
 }
 
-type Read = (Kind, Vec<Object>, Option<String>);
+/// What was read of a kind; no list at all where it is not served.
+type Read = (Kind, Option<Vec<Object>>, Option<String>);
 
 async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterError> {
     let Role::Hint(name) = source.role else {
         return match cluster.list(source.kind).await {
             // Its definition was removed between the question and the list: nothing is freed by that.
             Err(ClusterError::NotServed(what)) => {
-                Ok((source.kind, Vec::new(), Some(format!("{what} are not served here"))))
+                Ok((source.kind, None, Some(format!("{what} are not served here"))))
             }
-            other => other.map(|objects| (source.kind, objects, None)),
+            other => other.map(|objects| (source.kind, Some(objects), None)),
         };
     };
     match cluster.get(&source.kind.at("", name)).await {
-        Ok(object) => Ok((source.kind, vec![object], None)),
-        Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) => Ok((source.kind, Vec::new(), None)),
-        Err(error @ ClusterError::Forbidden { .. }) => Ok((source.kind, Vec::new(), Some(error.to_string()))),
+        Ok(object) => Ok((source.kind, Some(vec![object]), None)),
+        Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) => Ok((source.kind, None, None)),
+        Err(error @ ClusterError::Forbidden { .. }) => Ok((source.kind, None, Some(error.to_string()))),
         Err(other) => Err(other),
     }
 }

@@ -5,8 +5,8 @@ use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
 use crate::ledger;
 use crate::model::{
-    API_VERSION, Allocated, Allocation, Claim, Object, PendingLine, Pool, Problem, Reason, ReconcileReport,
-    Seconds, Survey, Write,
+    API_VERSION, Allocated, Allocation, Claim, PendingLine, Pool, Problem, Reason, ReconcileReport, Seconds,
+    Survey, Write,
 };
 use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
@@ -325,13 +325,4 @@ pub struct Silent;
 impl Progress for Silent {
     fn stage(&self, _: &str, _: usize) {}
     fn step(&self) {}
-}
-
-/// The object of a change, for people.
-pub fn title(object: &Object) -> String {
-    if object.namespace().is_empty() {
-        format!("{}/{}", object.kind(), object.name())
-    } else {
-        format!("{}/{}/{}", object.kind(), object.namespace(), object.name())
-    }
 }

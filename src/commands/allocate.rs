@@ -6,8 +6,8 @@ use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, Kind, ObjectRef, Owner, PendingLine, Pool,
-    PoolChoice, Role, Standing, Wish,
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, PendingLine, Pool, PoolChoice,
+    Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
@@ -112,9 +112,7 @@ fn owner(context: &Context<'_>, reference: &Reference) -> Result<ObjectRef, Fail
     if reference.is_hold() {
         return Err(Failure::error("--for names an object of the cluster").hint("for a hold use --name"));
     }
-    let sources = systems::ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
-    let kinds: Vec<Kind> = sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect();
-    context.target(reference, &kinds)
+    context.target(reference, &systems::owners())
 }
 
 fn for_object(sight: &Sight, target: &ObjectRef, config: &Config) -> Result<Claim, Failure> {

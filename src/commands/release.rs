@@ -6,20 +6,13 @@ use crate::apply::{self, Recorded};
 use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
-use crate::ledger::{Change, NAMESPACE};
-use crate::model::{
-    API_VERSION, Allocated, Allocation, AllocationReport, ObjectRef, Owner, Pool, Role, Slot, Standing,
-};
+use crate::ledger::NAMESPACE;
+use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Owner, Pool};
 use crate::output;
 use crate::pass::{self, Sight};
-use crate::plan::Decision;
+use crate::plan::{self, Decision, Meant};
 use crate::systems;
-use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal};
-use std::net::IpAddr;
-
-/// A forced release may be of an address that something still uses: it rests at least this long.
-const FORCED_REST: i64 = 600;
 
 const ROUNDS: usize = 12;
 
@@ -29,7 +22,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     let network = network.map(|p| p.network.clone());
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
-    let meant = Meant::of(context, &command.target)?;
+    let meant = meant(context, &command.target)?;
     let mut confirmed = command.yes || command.dry_run;
     for _ in 0..ROUNDS {
         let bar = context.bar();
@@ -37,7 +30,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let (mut sight, now) = (pass.look().await?, pass.now);
         drop(pass);
         drop(bar);
-        let found = matching(&sight, &meant, network.as_deref())?;
+        let found = meant.entries(&sight.seen.ledger, network.as_deref());
+        if matches!(meant, Meant::Address(_)) && found.len() > 1 {
+            let failure = Failure::error(format!("{meant} is recorded in several networks"));
+            return Err(failure.hint("say which one with --pool"));
+        }
         if found.is_empty() {
             context.printer.warn(&format!("nothing is recorded for {meant}"));
         }
@@ -52,16 +49,8 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
             confirm(context, command, &sight, &found, &live)?;
             confirmed = true;
         }
-        // What hangs on an entry that goes must stand on its own first, or it would go with it.
-        let rest = Decision { changes: left_behind(&sight, &found), ..Decision::default() };
-        if !command.dry_run && !record(&*cluster, &mut sight, &config.pools, &rest).await? {
-            continue;
-        }
-        let changes =
-            found.iter().map(|a| (a.slot.clone(), change(a, &meant, &config.pools, now, !live.is_empty())));
-        let decision =
-            Decision { changes: changes.collect::<BTreeMap<Slot, Change>>(), ..Decision::default() };
-        if command.dry_run || record(&*cluster, &mut sight, &config.pools, &decision).await? {
+        let steps = plan::release(&sight.seen.ledger, &found, &meant, &config.pools, now, !live.is_empty());
+        if command.dry_run || record(&*cluster, &mut sight, &config.pools, &steps).await? {
             let own = |a: &Allocation| {
                 let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
                 pass::lines(&Allocation { holders, ..a.clone() }, &config.pools)
@@ -84,89 +73,35 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     Err(ClusterError::Conflict(format!("the ledger in namespace {NAMESPACE}")).into())
 }
 
+/// Records one step after the other; false where somebody else was faster.
 async fn record(
     cluster: &dyn Cluster,
     sight: &mut Sight,
     pools: &[Pool],
-    decision: &Decision,
+    steps: &[Decision],
 ) -> Result<bool, Failure> {
     let patient = Patient(cluster);
-    match apply::record(&patient, &mut sight.seen.ledger, pools, decision, &mut Vec::new()).await? {
-        Recorded::Conflict => Ok(false),
-        Recorded::Done { failed } => {
-            if let Some((_, error)) = failed.into_iter().next() {
-                return Err(error.into());
-            }
-            patient.settle().await?;
-            Ok(true)
-        }
-    }
-}
-
-/// What is to be released.
-enum Meant {
-    /// Whoever holds this address.
-    Address(IpAddr),
-    /// All that this object holds.
-    Object(ObjectRef),
-    /// All that this hold holds.
-    Hold(String),
-}
-
-impl Meant {
-    fn of(context: &Context<'_>, target: &Target) -> Result<Self, Failure> {
-        Ok(match target {
-            Target::Address(address) => Self::Address(*address),
-            Target::Owner(reference) if reference.is_hold() => Self::Hold(reference.name.clone()),
-            Target::Owner(reference) => {
-                let sources = systems::ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
-                let kinds: Vec<_> = sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect();
-                Self::Object(context.target(reference, &kinds)?)
-            }
-        })
-    }
-
-    /// Does this owner lose it?
-    fn includes(&self, owner: &Owner) -> bool {
-        match self {
-            Self::Address(_) => true,
-            Self::Hold(name) => owner.is_hold() && *owner.name == **name,
-            Self::Object(target) => {
-                owner.group == target.kind.group
-                    && owner.kind == target.kind.kind
-                    && *owner.namespace == *target.namespace
-                    && *owner.name == *target.name
+    for step in steps {
+        match apply::record(&patient, &mut sight.seen.ledger, pools, step, &mut Vec::new()).await? {
+            Recorded::Conflict => return Ok(false),
+            Recorded::Done { failed } => {
+                if let Some((_, error)) = failed.into_iter().next() {
+                    return Err(error.into());
+                }
             }
         }
+        patient.settle().await?;
     }
+    Ok(true)
 }
 
-impl std::fmt::Display for Meant {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Address(address) => address.fmt(f),
-            Self::Object(target) => target.fmt(f),
-            Self::Hold(name) => write!(f, "hold/{name}"),
-        }
-    }
-}
-
-/// The entries that are meant; an address that is recorded in several networks needs one of them named.
-fn matching(sight: &Sight, meant: &Meant, network: Option<&str>) -> Result<Vec<Allocation>, Failure> {
-    let entries = sight.seen.ledger.allocations().values();
-    let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    let in_network = held.filter(|a| network.is_none_or(|n| n == &*a.slot.network));
-    let at = |a: &&Allocation| !matches!(meant, Meant::Address(address) if a.slot.address != *address);
-    let found: Vec<Allocation> = in_network
-        .filter(at)
-        .filter(|a| a.holders.iter().any(|h| meant.includes(&h.owner)))
-        .cloned()
-        .collect();
-    if matches!(meant, Meant::Address(_)) && found.len() > 1 {
-        let failure = Failure::error(format!("{meant} is recorded in several networks"));
-        return Err(failure.hint("say which one with --pool"));
-    }
-    Ok(found)
+/// What the person named.
+fn meant(context: &Context<'_>, target: &Target) -> Result<Meant, Failure> {
+    Ok(match target {
+        Target::Address(address) => Meant::Address(*address),
+        Target::Owner(reference) if reference.is_hold() => Meant::Hold(reference.name.clone()),
+        Target::Owner(reference) => Meant::Object(context.target(reference, &systems::owners())?),
+    })
 }
 
 /// Why an owner keeps what it has.
@@ -188,41 +123,6 @@ fn living<'f>(sight: &Sight, found: &'f [Allocation], meant: &Meant) -> Vec<(&'f
     let pairs = found.iter().flat_map(|a| a.holders.iter().map(move |h| (a, &*h.owner)));
     let pairs = pairs.filter(|(_, owner)| meant.includes(owner));
     pairs.filter(|(_, o)| !o.is_hold() && !sight.seen.gone.iter().any(|g| **g == **o)).collect()
-}
-
-fn change(allocation: &Allocation, meant: &Meant, pools: &[Pool], now: i64, forced: bool) -> Change {
-    // An address that others hold too stays theirs.
-    let others: Vec<_> = allocation.holders.iter().filter(|h| !meant.includes(&h.owner)).cloned().collect();
-    if !others.is_empty() {
-        return Change::Put(Allocation { holders: others, ..allocation.clone() });
-    }
-    let slot = &allocation.slot;
-    let own = pools.iter().filter(|p| p.network == slot.network && p.contains(slot.address));
-    let rest = own.map(|p| p.reuse_after).max().unwrap_or(0);
-    let rest = if forced { rest.max(FORCED_REST) } else { rest };
-    if rest == 0 {
-        return Change::Remove;
-    }
-    Change::Put(Allocation {
-        standing: Standing::Cooling { until: now.saturating_add(rest) },
-        ..allocation.clone()
-    })
-}
-
-/// The members of sets whose home is released, each made binding on its own.
-fn left_behind(sight: &Sight, found: &[Allocation]) -> BTreeMap<Slot, Change> {
-    let going = |slot: &Slot| found.iter().any(|a| a.slot == *slot);
-    let mut changes = BTreeMap::new();
-    for allocation in sight.seen.ledger.allocations().values().filter(|a| !going(&a.slot)) {
-        let Standing::Member { home } = &allocation.standing else { continue };
-        let bound = sight.seen.ledger.allocations().get(home);
-        let bound = bound.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }));
-        if going(home) && bound {
-            let alone = Allocation { standing: Standing::Bound, ..allocation.clone() };
-            changes.insert(allocation.slot.clone(), Change::Put(alone));
-        }
-    }
-    changes
 }
 
 /// Asks on a terminal. Without one, only what is forced needs `--yes`.

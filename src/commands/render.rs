@@ -6,11 +6,11 @@ use crate::apply::{self, Written};
 use crate::cli::{MachineRef, NmstateFormat, RenderNmstate};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
-use crate::model::{Object, Pool};
+use crate::model::{Kind, Object, Pool};
 use crate::pass::Sight;
 use crate::plan;
+use crate::systems;
 use crate::systems::nmstate::{self, Interface};
-use crate::systems::{self, openshift};
 use crate::yaml;
 use ::nmstate::NetworkState;
 use serde_json::Value;
@@ -58,7 +58,7 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
     let bar = context.bar();
     let pass = context.pass(&*cluster, config, &bar)?;
     let sight = pass.look().await?;
-    let object = find(&sight, machine)?;
+    let (kind, object) = find(&sight, machine)?;
     let decision = plan::decide(sight.world(&pass.scope, pass.now));
     let is = |name: &str, namespace: &str| name == object.name() && namespace == object.namespace();
     let served = decision.served.iter().find(|s| {
@@ -74,41 +74,38 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
             _ => None,
         }
     });
-    let document = openshift::nmstate_of(will_be.as_ref().unwrap_or(object), &sight.pools);
+    let shown = will_be.as_ref().unwrap_or(object);
+    let document = systems::ALL.iter().find_map(|s| s.nmstate(kind, shown, &sight.pools));
     document.ok_or_else(|| {
         let waits = decision.pending.iter().chain(&sight.survey.pending).find(|p| is(&p.name, &p.namespace));
         let why = waits.map_or("it has no address and does not wait for one", |p| &p.message);
-        Failure::finding(format!(
-            "Machine/{}/{} has nothing to show: {why}",
-            object.namespace(),
-            object.name()
-        ))
+        Failure::finding(format!("{} has nothing to show: {why}", kind.at(object.namespace(), object.name())))
     })
 }
 
-fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<&'s Object, Failure> {
-    let all = sight.seen.observed.all(openshift::MACHINE);
-    let (namespace, name) = match machine {
-        MachineRef::Name { namespace, name } => (namespace, name),
+fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<(Kind, &'s Object), Failure> {
+    let (namespace, name, kinds) = match machine {
+        MachineRef::Name { namespace, name } => (namespace, name, systems::owners()),
         MachineRef::Full(reference) => {
-            context::kind(reference, &[openshift::MACHINE])?;
-            (&reference.namespace, &reference.name)
+            let kind = context::kind(reference, &systems::owners())?;
+            (&reference.namespace, &reference.name, vec![kind])
         }
     };
     let fits = |o: &&Object| o.name() == name && namespace.as_deref().is_none_or(|n| n == o.namespace());
-    let hits: Vec<&Object> = all.iter().filter(fits).collect();
+    let of = |kind: Kind| sight.seen.observed.all(kind).iter().filter(fits).map(move |o| (kind, o));
+    let hits: Vec<(Kind, &Object)> = kinds.into_iter().flat_map(of).collect();
     match hits.as_slice() {
-        [one] => Ok(one),
-        [] => Err(Failure::error(format!(
-            "there is no machine {name:?}{}",
-            namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default()
-        ))
-        .hint("a machine is named as NAME or NAMESPACE/NAME")),
+        [one] => Ok(*one),
+        [] => {
+            let place = namespace.as_ref().map(|n| format!(" in namespace {n}")).unwrap_or_default();
+            let failure = Failure::error(format!("there is no machine {name:?}{place}"));
+            Err(failure.hint("a machine is named as NAME or NAMESPACE/NAME"))
+        }
         several => {
             let names: Vec<String> =
-                several.iter().map(|o| format!("{}/{}", o.namespace(), o.name())).collect();
-            Err(Failure::error(format!("several machines are called {name:?}"))
-                .hint(format!("say which one: {}", names.join(", "))))
+                several.iter().map(|(k, o)| k.at(o.namespace(), o.name()).to_string()).collect();
+            let failure = Failure::error(format!("several machines are called {name:?}"));
+            Err(failure.hint(format!("say which one: {}", names.join(", "))))
         }
     }
 }

@@ -6,12 +6,14 @@ mod capacity;
 mod choose;
 mod findings;
 mod records;
+mod release;
 #[cfg(test)]
 mod tests;
 
 pub use board::unusable as never;
 pub use capacity::{Cell, cells, usage};
 pub use choose::candidates;
+pub use release::{Meant, release};
 
 use crate::ledger::{Change, Ledger};
 use crate::model::{

@@ -1,8 +1,9 @@
 //! What the ledger says: what is held, what is freed now, what rests, and which tentative sets are void.
 
+use super::release::rest;
 use super::{Board, Decision, Scope, World};
 use crate::ledger::Change;
-use crate::model::{Allocation, Gate, Holder, Owner, Problem, Seconds, Slot, Standing};
+use crate::model::{Allocation, Gate, Holder, Owner, Problem, Slot, Standing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -119,7 +120,7 @@ impl<'a> Records<'a> {
         }
         self.left.extend(allocation.holders.iter().map(|h| (h, allocation)));
         decision.released.push(allocation.clone());
-        let rest = rest(world, slot);
+        let rest = rest(world.pools, slot);
         if rest > 0 {
             let standing = Standing::Cooling { until: world.now.saturating_add(rest) };
             decision.changes.insert(slot.clone(), Change::Put(Allocation { standing, ..allocation.clone() }));
@@ -199,12 +200,6 @@ fn sorted<'o>(owners: impl Iterator<Item = &'o Owner>) -> Vec<&'o Owner> {
     let mut owners: Vec<&Owner> = owners.collect();
     owners.sort();
     owners
-}
-
-/// How long a freed address of this slot rests.
-fn rest(world: World<'_>, slot: &Slot) -> Seconds {
-    let pools = world.pools.iter().filter(|p| p.network == slot.network && p.contains(slot.address));
-    pools.map(|p| p.reuse_after).max().unwrap_or(0)
 }
 
 fn key(owner: &Owner) -> (&str, &str, &str, &str) {

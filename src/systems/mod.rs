@@ -6,7 +6,8 @@ pub mod openshift;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Claim, Given, Kind, Object, Observed, Pool, Source, Survey, Write};
+use crate::model::{Claim, Given, Kind, Object, Observed, Pool, Role, Source, Survey, Write};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One machine API.
@@ -27,6 +28,11 @@ pub trait System: Sync {
 
     /// The write that gives an owner its addresses.
     fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+
+    /// The network configuration that an object of this kind carries; `None` where it has none.
+    fn nmstate(&self, _kind: Kind, _object: &Object, _pools: &[Pool]) -> Option<Value> {
+        None
+    }
 
     /// The claim of an object that a person names, whether it waits for mipam or not; an error says why it
     /// cannot have one.
@@ -69,6 +75,12 @@ pub fn kinds() -> Vec<Kind> {
     kinds.sort();
     kinds.dedup();
     kinds
+}
+
+/// The kinds that addresses are given to.
+pub fn owners() -> Vec<Kind> {
+    let sources = ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
+    sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect()
 }
 
 /// The kind of an owner in the ledger, if this mipam knows it.

@@ -14,9 +14,8 @@ use crate::model::{
 };
 use hooks::Marks;
 use machine::{Device, devices};
+use serde_json::Value;
 use std::sync::Arc;
-
-pub use write::{interfaces, nmstate_of};
 
 /// The system.
 pub struct OpenShift;
@@ -65,6 +64,10 @@ impl System for OpenShift {
 
     fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
         write::give(claim, given, pools, config)
+    }
+
+    fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {
+        (kind == MACHINE).then(|| write::nmstate_of(object, pools)).flatten()
     }
 
     fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {

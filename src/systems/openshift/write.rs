@@ -147,7 +147,7 @@ fn fill(device: &mut Value, wanted: &[(IpAddr, usize)], pools: &[Pool]) {
 
 /// The interfaces of a machine as its devices have them, each with the index of its device; gateways of the
 /// second family, which a device has no field for, come from the pools.
-pub fn interfaces(object: &Object, pools: &[Pool]) -> Vec<(usize, Interface)> {
+fn interfaces(object: &Object, pools: &[Pool]) -> Vec<(usize, Interface)> {
     let raw = object.array(DEVICES);
     machine::devices(object)
         .iter()
@@ -189,7 +189,7 @@ fn interface(object: &Object, device: &Device, raw: &Value, pools: &[Pool]) -> O
 }
 
 /// The nmstate document of a machine as it is; `None` where no device has an address.
-pub fn nmstate_of(object: &Object, pools: &[Pool]) -> Option<Value> {
+pub(super) fn nmstate_of(object: &Object, pools: &[Pool]) -> Option<Value> {
     let interfaces = interfaces(object, pools);
     (!interfaces.is_empty()).then(|| nmstate::document(&interfaces_only(&interfaces)))
 }

@@ -405,7 +405,8 @@ async fn settle(world: &Rc<World>, config: &Rc<Config>, now: i64) {
                 Poll::Pending => tokio::time::advance(Duration::from_millis(1)).await,
             }
         };
-        let changed: Vec<String> = outcome.changed.iter().map(|c| mipam::pass::title(&c.after)).collect();
+        let changed: Vec<String> =
+            outcome.changed.iter().map(|c| format!("{} {}", c.after.kind(), c.after.name())).collect();
         assert!(round < 2 || changed.is_empty(), "L1: the third pass writes {changed:?}");
         last = Some(outcome);
     }

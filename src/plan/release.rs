@@ -1,0 +1,112 @@
+//! What a person's release changes: which entries are meant, what becomes of them, and what must stand on its
+//! own before they go.
+
+use super::Decision;
+use crate::ledger::{Change, Ledger};
+use crate::model::{Allocation, ObjectRef, Owner, Pool, Seconds, Slot, Standing};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// A forced release may be of an address that something still uses: it rests at least this long.
+const FORCED_REST: Seconds = 600;
+
+/// What is to be released.
+#[derive(Clone, Debug)]
+pub enum Meant {
+    /// Whoever holds this address.
+    Address(IpAddr),
+    /// All that this object holds.
+    Object(ObjectRef),
+    /// All that this hold holds.
+    Hold(String),
+}
+
+impl Meant {
+    /// Does this owner lose it?
+    pub fn includes(&self, owner: &Owner) -> bool {
+        match self {
+            Self::Address(_) => true,
+            Self::Hold(name) => owner.is_hold() && *owner.name == **name,
+            Self::Object(target) => {
+                owner.group == target.kind.group
+                    && owner.kind == target.kind.kind
+                    && *owner.namespace == *target.namespace
+                    && *owner.name == *target.name
+            }
+        }
+    }
+
+    /// The entries that are meant, in this network or in any.
+    pub fn entries(&self, ledger: &Ledger, network: Option<&str>) -> Vec<Allocation> {
+        let held = ledger.allocations().values().filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
+        let in_network = held.filter(|a| network.is_none_or(|n| n == &*a.slot.network));
+        let at = |a: &&Allocation| !matches!(self, Self::Address(address) if a.slot.address != *address);
+        in_network.filter(at).filter(|a| a.holders.iter().any(|h| self.includes(&h.owner))).cloned().collect()
+    }
+}
+
+impl std::fmt::Display for Meant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => address.fmt(f),
+            Self::Object(target) => target.fmt(f),
+            Self::Hold(name) => write!(f, "hold/{name}"),
+        }
+    }
+}
+
+/// What is recorded, in this order. First, what hangs on an entry that goes is made to stand on its own, or it
+/// would go with it; then the entries go.
+pub fn release(
+    ledger: &Ledger,
+    found: &[Allocation],
+    meant: &Meant,
+    pools: &[Pool],
+    now: Seconds,
+    forced: bool,
+) -> [Decision; 2] {
+    let changes = found.iter().map(|a| (a.slot.clone(), change(a, meant, pools, now, forced))).collect();
+    [
+        Decision { changes: left_behind(ledger, found), ..Decision::default() },
+        Decision { changes, ..Decision::default() },
+    ]
+}
+
+fn change(allocation: &Allocation, meant: &Meant, pools: &[Pool], now: Seconds, forced: bool) -> Change {
+    // An address that others hold too stays theirs.
+    let others: Vec<_> = allocation.holders.iter().filter(|h| !meant.includes(&h.owner)).cloned().collect();
+    if !others.is_empty() {
+        return Change::Put(Allocation { holders: others, ..allocation.clone() });
+    }
+    let rest = rest(pools, &allocation.slot);
+    let rest = if forced { rest.max(FORCED_REST) } else { rest };
+    if rest == 0 {
+        return Change::Remove;
+    }
+    Change::Put(Allocation {
+        standing: Standing::Cooling { until: now.saturating_add(rest) },
+        ..allocation.clone()
+    })
+}
+
+/// How long a freed address rests.
+pub(super) fn rest(pools: &[Pool], slot: &Slot) -> Seconds {
+    let own = pools.iter().filter(|p| p.network == slot.network && p.contains(slot.address));
+    own.map(|p| p.reuse_after).max().unwrap_or(0)
+}
+
+/// The members of sets whose home goes, each made binding on its own.
+fn left_behind(ledger: &Ledger, found: &[Allocation]) -> BTreeMap<Slot, Change> {
+    let going = |slot: &Slot| found.iter().any(|a| a.slot == *slot);
+    let mut changes = BTreeMap::new();
+    for allocation in ledger.allocations().values().filter(|a| !going(&a.slot)) {
+        let Standing::Member { home } = &allocation.standing else { continue };
+        let bound = ledger.allocations().get(home);
+        let bound = bound.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }));
+        if going(home) && bound {
+            let alone = Allocation { standing: Standing::Bound, ..allocation.clone() };
+            changes.insert(allocation.slot.clone(), Change::Put(alone));
+        }
+    }
+    changes
+}
