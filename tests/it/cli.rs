@@ -330,6 +330,24 @@ fn a_cluster_without_any_machine_api_is_fine() {
 }
 
 #[test]
+fn deletion_works_where_no_ipam_kind_is_served() {
+    let bed = Bed::start();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crds");
+    let machines = |name: &str| name == "machine.openshift.io_machines.yaml";
+    bed.apply_crds(&bed::crds::read_crds(&folder, machines));
+    bed.create(
+        &MACHINE
+            .replace("preCreate", "preTerminate")
+            .replace("name: worker-0,", "name: worker-0, deletionTimestamp: now,"),
+    );
+    let output = with_bed(&bed, "admin", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let machine =
+        bed.get("machine.openshift.io/v1beta1", "Machine", "openshift-machine-api", "worker-0").unwrap();
+    assert!(machine["spec"]["lifecycleHooks"]["preTerminate"].is_null(), "{machine}");
+}
+
+#[test]
 fn an_unreachable_cluster_is_an_error_within_the_time_that_was_given() {
     let dir = tempfile::tempdir().unwrap();
     let (config, kubeconfig) = (dir.path().join("c.yaml"), dir.path().join("k.yaml"));
