@@ -290,6 +290,43 @@ fn missing_rights_are_named() {
     insta::assert_snapshot!("missing_rights", seen);
 }
 
+/// What the README says an account needs.
+const NEEDED: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: mipam}
+rules:
+  - {apiGroups: [''], resources: [nodes], verbs: [list]}
+  - {apiGroups: [cluster.x-k8s.io], resources: [machines, clusters], verbs: [list]}
+  - {apiGroups: [cluster.k8s.io], resources: [machines], verbs: [list]}
+  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [list]}
+  - {apiGroups: [kubevirt.io], resources: [virtualmachineinstances], verbs: [list]}
+  - {apiGroups: [ipam.metal3.io, ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [list]}
+  - {apiGroups: [k8s.cni.cncf.io], resources: [ipamclaims], verbs: [list]}
+  - {apiGroups: [config.openshift.io], resources: [infrastructures], verbs: [list]}
+  - {apiGroups: [machine.openshift.io], resources: [machines], verbs: [get, list, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: mipam, namespace: mipam-system}
+rules:
+  - {apiGroups: [''], resources: [configmaps], verbs: [get, list, create, update]}
+";
+
+#[test]
+fn an_account_with_the_rights_of_the_readme_can_do_a_pass() {
+    let bed = bed::shared(Profile::Own).lock();
+    bed.namespace("mipam-system");
+    bed.create(MACHINE);
+    bed.grant("mipam", NEEDED);
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(out(&output).contains("1 allocated"), "{}", out(&output));
+    bed.delete("machine.openshift.io/v1beta1", "Machine", "openshift-machine-api", "worker-0");
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert!(out(&output).contains("1 released"), "{} {}", out(&output), err(&output));
+}
+
 #[test]
 fn the_namespace_of_the_ledger_is_made_where_it_is_missing() {
     let bed = Bed::with(Profile::Own);
