@@ -62,9 +62,10 @@ impl SimCluster {
         }
         if !object.deleting() {
             let mut object = object.clone();
-            object
-                .ensure_object(&["metadata"])
-                .insert("deletionTimestamp".to_owned(), json!("2026-01-01T00:00:00Z"));
+            let next = generation(&object) + 1;
+            let metadata = object.ensure_object(&["metadata"]);
+            metadata.insert("deletionTimestamp".to_owned(), json!("2026-01-01T00:00:00Z"));
+            metadata.insert("generation".to_owned(), json!(next));
             state.stamp(&mut object);
             state.objects.insert(key, object);
         }
@@ -130,19 +131,29 @@ impl SimCluster {
                 None => metadata.shift_remove(key),
             };
         }
-        if after == before {
+        // Status is a subresource: replacing the object leaves it as it is.
+        match before.0.get("status") {
+            Some(status) => drop(after.ensure_object(&[]).insert("status".to_owned(), status.clone())),
+            None => drop(after.ensure_object(&[]).shift_remove("status")),
+        }
+        if same(&after, &before) {
             return Ok(before);
         }
-        if after.0.get("spec") != before.0.get("spec") {
-            let generation = before.at("/metadata/generation").and_then(Value::as_u64).unwrap_or(0) + 1;
-            after.ensure_object(&["metadata"]).insert("generation".to_owned(), json!(generation));
+        let held = before.array("/metadata/finalizers");
+        if before.deleting() && after.array("/metadata/finalizers").iter().any(|f| !held.contains(f)) {
+            let why = "no new finalizers can be added if the object is being deleted".to_owned();
+            return Err(ClusterError::Refused { what: format!("update {reference}"), why });
         }
-        state.stamp(&mut after);
+        if after.0.get("spec") != before.0.get("spec") {
+            let next = generation(&before) + 1;
+            after.ensure_object(&["metadata"]).insert("generation".to_owned(), json!(next));
+        }
         if after.deleting() && after.array("/metadata/finalizers").is_empty() {
             state.objects.remove(&key);
-        } else {
-            state.objects.insert(key, after.clone());
+            return Ok(after);
         }
+        state.stamp(&mut after);
+        state.objects.insert(key, after.clone());
         Ok(after)
     }
 
@@ -154,6 +165,22 @@ impl SimCluster {
         let of_kind = state.objects.iter().filter(|(key, _)| key.0 == kind);
         Ok(of_kind.filter(|(key, _)| namespace.is_none_or(|n| n == key.1)).map(|(_, o)| o.clone()).collect())
     }
+}
+
+fn generation(object: &Object) -> u64 {
+    object.at("/metadata/generation").and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Equal but for the order of keys and for lists that are empty instead of missing.
+fn same(a: &Object, b: &Object) -> bool {
+    let plain = |o: &Object| {
+        let mut o = o.clone();
+        if o.array("/metadata/finalizers").is_empty() {
+            o.ensure_object(&["metadata"]).shift_remove("finalizers");
+        }
+        o
+    };
+    plain(a) == plain(b)
 }
 
 fn key(kind: Kind, namespace: &str, name: &str) -> Key {

@@ -2,6 +2,7 @@
 //! with several runs at once.
 
 mod check;
+mod conformance;
 mod exhaustive;
 mod fault;
 mod protections;
