@@ -264,3 +264,18 @@ fn what_is_out_of_scope_is_neither_freed_nor_adopted() {
     assert_eq!(pass(&world, &Bent::default(), Scope::default()).report.released.len(), 1);
     assert!(kinds().len() > 5);
 }
+
+#[test]
+fn an_address_that_somebody_else_came_to_have_is_not_given() {
+    // It is recorded for a, which could not be written; then a person puts it on b, which runs.
+    let world = world(&["a"]);
+    pass(&world, &Bent { refused: Some("a".into()), ..Bent::default() }, Scope::default());
+    assert_eq!(address(&world, "a"), None);
+    let runs = machine("b")
+        .replace("preCreate", "preTerminate")
+        .replace("networkName: lab", "ipAddrs: [10.0.0.254/16]");
+    world.create(&runs);
+    let outcome = pass(&world, &Bent::default(), Scope::default());
+    assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.255/16"), "{:?}", outcome.report);
+    assert_eq!(outcome.report.problems.len(), 1, "both have it in the ledger: {:?}", outcome.report.problems);
+}
