@@ -147,7 +147,8 @@ fn play(folder: &Path, scenario: &Scenario, stage: &mut dyn Stage) -> Value {
             Step::Run { run, exit, machine_writes, ledger_writes } => {
                 stage.begin();
                 let output = execute(run, &config, stage);
-                let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+                let stderr = String::from_utf8_lossy(&output.stderr)
+                    .replace(&config.display().to_string(), "config.yaml");
                 assert_eq!(
                     output.status.code(),
                     Some(*exit),
