@@ -5,6 +5,7 @@ mod board;
 mod capacity;
 mod choose;
 mod findings;
+mod obstacles;
 mod records;
 mod release;
 #[cfg(test)]

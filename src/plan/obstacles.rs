@@ -1,0 +1,127 @@
+//! What stands in the way of an address: who has it, who uses it, what it is for.
+
+use super::Decision;
+use super::choose::Chooser;
+use super::findings::{networks, serves, stands_for};
+use crate::addr::unusable_in_subnet;
+use crate::ledger::Change;
+use crate::model::{Adopt, Allocation, Holder, Owner, Preset, Slot, Standing};
+
+impl Chooser<'_> {
+    /// Has somebody else come to have this address too? Then it is not given to an owner that waits for it.
+    pub(super) fn shared(&self, owner: &Owner, allocation: &Allocation) -> bool {
+        let other = |h: &Holder| !h.owner.same(owner) && !self.gone(h);
+        let seen = self.in_use.get(&allocation.slot).into_iter().flatten();
+        let mut seen = seen.filter(|h| h.adopt != Adopt::IfFree).filter_map(|h| h.holder.as_ref());
+        allocation.holders.iter().any(other) || seen.any(other)
+    }
+
+    /// Why an owner must not be let go with an address that a person has put on it.
+    pub(super) fn preset_obstacle(
+        &self,
+        owner: &Owner,
+        preset: &Preset,
+        decision: &Decision,
+    ) -> Option<String> {
+        let pools = self.world.pools;
+        for pool in pools.iter().filter(|p| serves(&preset.pools, p)) {
+            if pool.gateway == Some(preset.address) {
+                return Some(format!("it is the gateway of pool {}", pool.name));
+            }
+            if pool.nameservers.contains(&preset.address) {
+                return Some(format!("it is a name server of pool {}", pool.name));
+            }
+            let edges = pool.ranges.iter().flat_map(|r| unusable_in_subnet(r.first(), pool.prefix));
+            if edges.into_iter().any(|a| a == preset.address) {
+                return Some(format!("it is the network or broadcast address of pool {}", pool.name));
+            }
+        }
+        for network in networks(pools, preset.address, Some(&preset.pools)) {
+            let slot = Slot { address: preset.address, network };
+            let recorded = match decision.changes.get(&slot) {
+                Some(Change::Put(new)) => Some(new),
+                Some(Change::Remove) => None,
+                None => self.records.at(&slot),
+            };
+            let resting = |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. });
+            let holders = recorded.filter(|a| !resting(a)).map_or(&[][..], |a| &a.holders);
+            let live = holders.iter().filter(|h| !self.gone(h));
+            if let Some(other) = live.map(|h| &h.owner).find(|o| !o.same(owner)) {
+                return Some(format!("{other} holds it"));
+            }
+            let seen = self.in_use.get(&slot).into_iter().flatten();
+            let in_use = seen.filter(|h| h.adopt != Adopt::IfFree).find(|holding| match &holding.holder {
+                Some(holder) => !holder.owner.same(owner),
+                None => !stands_for(holding, owner),
+            });
+            if let Some(holding) = in_use {
+                return Some(format!("{} uses it", holding.seen_on));
+            }
+        }
+        None
+    }
+
+    /// Why nobody like this owner may have this address, whoever holds it.
+    pub(super) fn barred(&self, owner: &Owner, slot: &Slot, pool: usize) -> Option<String> {
+        if self.unusable[pool].contains(slot.address) {
+            return Some(
+                "it is excluded, or a gateway, a name server, or the subnet's network or broadcast address"
+                    .to_owned(),
+            );
+        }
+        if self.records.unreadable(slot.address) {
+            return Some("its entry in the ledger cannot be read".to_owned());
+        }
+        if self.world.pools[pool].reserved_for(owner) == Some(slot.address) {
+            return None;
+        }
+        let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
+        kept.map(|(name, _)| format!("it is reserved for {name}"))
+    }
+
+    /// Is this holder gone, and may this pass act on it?
+    fn gone(&self, holder: &Holder) -> bool {
+        self.world.gone.contains(&holder.owner) && self.world.scope.serves(&holder.owner)
+    }
+
+    /// Why this very address cannot be given to this owner.
+    pub(super) fn obstacle(
+        &self,
+        owner: &Owner,
+        slot: &Slot,
+        pool: usize,
+        decision: &Decision,
+    ) -> Option<String> {
+        if let Some(why) = self.barred(owner, slot, pool) {
+            return Some(why);
+        }
+        let entry = self.records.at(slot);
+        // As this pass leaves it: somebody may have got it, or it may have begun to rest.
+        let (standing, holders) = match decision.changes.get(slot) {
+            Some(Change::Put(new)) => (Some(&new.standing), &new.holders[..]),
+            Some(Change::Remove) => (None, &[][..]),
+            None => entry.map_or((None, &[][..]), |e| (Some(&e.standing), &e.holders[..])),
+        };
+        match standing {
+            Some(Standing::Cooling { until }) => {
+                let stranger = holders.iter().find(|h| !h.owner.same_name(owner));
+                if let Some(other) = stranger.filter(|_| *until > self.world.now) {
+                    let until = crate::model::timestamp(*until);
+                    return Some(format!("{} held it, and it rests until {until}", other.owner));
+                }
+            }
+            _ => {
+                if let Some(other) = holders.iter().find(|h| !h.owner.same(owner) && !self.gone(h)) {
+                    return Some(format!("{} holds it", other.owner));
+                }
+            }
+        }
+        // A Node that still shows the address is no obstacle for the machine that it is, or was.
+        let own_or_past = entry.is_some_and(|e| e.holders.iter().any(|h| h.owner.same_name(owner)));
+        let seen = self.in_use.get(slot).into_iter().flatten().find(|holding| match &holding.holder {
+            Some(holder) => !holder.owner.same(owner),
+            None => !own_or_past,
+        });
+        seen.map(|holding| format!("{} uses it", holding.seen_on))
+    }
+}
