@@ -10,8 +10,8 @@ use std::net::IpAddr;
 pub struct Checker {
     /// Addresses that people have put on machines: only what mipam gives is mipam's to answer for.
     pub by_hand: BTreeSet<IpAddr>,
-    /// Pools as (first, last) numbers are not needed here: what may be given at all.
-    pub usable: Option<BTreeSet<IpAddr>>,
+    /// What may be given at all; `None` where that is too much to list.
+    usable: Option<BTreeSet<IpAddr>>,
     before: Option<World>,
 }
 
@@ -101,6 +101,10 @@ fn address(key: &str) -> IpAddr {
 }
 
 impl Checker {
+    pub fn new(usable: Option<BTreeSet<IpAddr>>) -> Self {
+        Self { usable, ..Self::default() }
+    }
+
     /// Takes the world as it is for granted: a person has changed it.
     pub fn accept(&mut self, sim: &SimCluster) {
         self.before = Some(World::read(sim));

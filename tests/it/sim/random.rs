@@ -15,6 +15,7 @@ use mipam::systems::openshift::MACHINE;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -133,6 +134,21 @@ fn config(which: u64, grown: bool) -> Config {
         );
     }
     config::parse("sim", &text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// Every address that may be given, where that can be listed: the ranges without the gateways. None of the
+/// ranges touches an edge of its subnet.
+fn usable(config: &Config) -> Option<BTreeSet<IpAddr>> {
+    let mut all = BTreeSet::new();
+    for range in config.pools.iter().flat_map(|p| &p.ranges) {
+        let (first, last) = range.bounds();
+        if last - first > 1_000 {
+            return None;
+        }
+        all.extend((first..=last).map(|n| range.family().address(n)));
+    }
+    all.retain(|a| !config.pools.iter().any(|p| p.gateway == Some(*a)));
+    Some(all)
 }
 
 /// What the driver tells a run, and the other way round.
@@ -267,7 +283,8 @@ async fn live(seed: u64, acts: &[Act]) {
     let world = Rc::new(World {
         sim: mipam::cluster::sim::SimCluster::new(&super::stage::kinds()),
         config: config(seed, false),
-        checker: RefCell::new(Checker::default()),
+        // Growing is all that happens to pools, so what the larger configuration has covers both.
+        checker: RefCell::new(Checker::new(usable(&config(seed, true)))),
         now: NOW,
     });
     let mut now = NOW;
