@@ -288,16 +288,8 @@ fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
 pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
     let line = |g: &crate::model::Given| {
         let pool = pools.iter().find(|p| p.name == g.pool);
-        Allocated {
-            system: claim.owner.system.to_string(),
-            kind: claim.owner.kind.to_string(),
-            namespace: claim.owner.namespace.to_string(),
-            name: claim.owner.name.to_string(),
-            device: g.device.to_string(),
-            pool: g.pool.to_string(),
-            address: pool.map_or_else(|| g.address.to_string(), |p| format!("{}/{}", g.address, p.prefix)),
-            network: pool.map(|p| p.network.to_string()).unwrap_or_default(),
-        }
+        let network = pool.map_or("", |p| &p.network);
+        Allocated::of(&claim.owner, &g.device, &g.pool, g.address, pool.map(|p| p.prefix), network)
     };
     served.given.iter().map(line).collect()
 }
@@ -306,15 +298,9 @@ pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
 pub fn lines(allocation: &Allocation, pools: &[Pool]) -> Vec<Allocated> {
     let slot = &allocation.slot;
     let pool = pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
-    let line = |h: &crate::model::Holder| Allocated {
-        system: h.owner.system.to_string(),
-        kind: h.owner.kind.to_string(),
-        namespace: h.owner.namespace.to_string(),
-        name: h.owner.name.to_string(),
-        device: h.device.to_string(),
-        pool: allocation.pool.to_string(),
-        address: pool.map_or_else(|| slot.address.to_string(), |p| format!("{}/{}", slot.address, p.prefix)),
-        network: slot.network.to_string(),
+    let prefix = pool.map(|p| p.prefix);
+    let line = |h: &crate::model::Holder| {
+        Allocated::of(&h.owner, &h.device, &allocation.pool, slot.address, prefix, &slot.network)
     };
     allocation.holders.iter().map(line).collect()
 }

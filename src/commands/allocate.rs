@@ -6,8 +6,7 @@ use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, PendingLine, Pool, PoolChoice,
-    Standing, Wish,
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
@@ -42,17 +41,18 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         .await;
     drop(pass);
     drop(bar);
-    finish(context, command, &outcome?, had.into_inner())
+    finish(context, command, &claim.owner, &outcome?, had.into_inner())
 }
 
 fn finish(
     context: &Context<'_>,
     command: &Allocate,
+    owner: &Owner,
     outcome: &Outcome,
     had: Vec<Allocated>,
 ) -> Result<ExitStatus, Failure> {
     if let Some(line) = outcome.report.pending.first() {
-        return Err(Failure::finding(format!("{}: {}", claim_name(line), line.message)));
+        return Err(Failure::finding(format!("{owner}: {}", line.message)));
     }
     if let Some((object, error)) = outcome.failures.first() {
         let failure = Failure::from(error.clone());
@@ -89,14 +89,6 @@ fn finish(
     };
     context.printer.data(&output::allocation::render(&report, context.printer.look(), command.dry_run))?;
     Ok(ExitStatus::Fine)
-}
-
-fn claim_name(line: &PendingLine) -> String {
-    if line.namespace.is_empty() {
-        format!("{}/{}", line.kind, line.name)
-    } else {
-        format!("{}/{}/{}", line.kind, line.namespace, line.name)
-    }
 }
 
 /// What the ledger has for the owner from this pool.

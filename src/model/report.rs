@@ -2,6 +2,7 @@
 
 use super::Owner;
 use serde::{Serialize, Serializer};
+use std::net::IpAddr;
 
 /// The `apiVersion` of every report.
 pub const API_VERSION: &str = "mipam.io/v1";
@@ -26,6 +27,29 @@ pub struct Allocated {
     /// The network it is unique in, where that is not the default one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub network: String,
+}
+
+impl Allocated {
+    /// The line for an address of an owner.
+    pub fn of(
+        owner: &Owner,
+        device: &str,
+        pool: &str,
+        address: IpAddr,
+        prefix: Option<u8>,
+        network: &str,
+    ) -> Self {
+        Self {
+            system: owner.system.to_string(),
+            kind: owner.kind.to_string(),
+            namespace: owner.namespace.to_string(),
+            name: owner.name.to_string(),
+            device: device.to_owned(),
+            pool: pool.to_owned(),
+            address: prefix.map_or_else(|| address.to_string(), |prefix| format!("{address}/{prefix}")),
+            network: network.to_owned(),
+        }
+    }
 }
 
 /// Why a claim waits.
