@@ -67,6 +67,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--request-timeout', '--request-timeout', [CompletionResultType]::ParameterName, 'How long one request to the cluster may take, for example 30s or 1m30s')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be done, and write nothing')
             [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show the objects that change, line by line')
+            [CompletionResult]::new('--allow-shrink', '--allow-shrink', [CompletionResultType]::ParameterName, 'Let go of ranges that the configuration no longer has, if nobody holds an address of them')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress, only data and errors')
@@ -95,6 +96,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--request-timeout', '--request-timeout', [CompletionResultType]::ParameterName, 'How long one request to the cluster may take, for example 30s or 1m30s')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be done, and write nothing')
             [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show the objects that change, line by line')
+            [CompletionResult]::new('--allow-shrink', '--allow-shrink', [CompletionResultType]::ParameterName, 'Let go of ranges that the configuration no longer has, if nobody holds an address of them')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress, only data and errors')
@@ -104,6 +106,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             break
         }
         'mipam;release' {
+            [CompletionResult]::new('--from-report', '--from-report', [CompletionResultType]::ParameterName, 'All addresses whose owners are gone, of a report that `status -o json` wrote; `-` reads stdin')
             [CompletionResult]::new('--pool', '--pool', [CompletionResultType]::ParameterName, 'The pool of the address, where several networks use the same one')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to print the report')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to print the report')
@@ -145,6 +148,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--request-timeout', '--request-timeout', [CompletionResultType]::ParameterName, 'How long one request to the cluster may take, for example 30s or 1m30s')
             [CompletionResult]::new('--addresses', '--addresses', [CompletionResultType]::ParameterName, 'List every address that is given out, and to whom')
             [CompletionResult]::new('--map', '--map', [CompletionResultType]::ParameterName, 'Draw each pool, one character for an address')
+            [CompletionResult]::new('--allow-shrink', '--allow-shrink', [CompletionResultType]::ParameterName, 'Let go of ranges that the configuration no longer has, if nobody holds an address of them')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress, only data and errors')
@@ -193,6 +197,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--namespace', '--namespace', [CompletionResultType]::ParameterName, 'Serve only the machines in this namespace [default: all]')
             [CompletionResult]::new('--systems', '--systems', [CompletionResultType]::ParameterName, 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]')
             [CompletionResult]::new('--request-timeout', '--request-timeout', [CompletionResultType]::ParameterName, 'How long one request to the cluster may take, for example 30s or 1m30s')
+            [CompletionResult]::new('--allow-shrink', '--allow-shrink', [CompletionResultType]::ParameterName, 'Let go of ranges that the configuration no longer has, if nobody holds an address of them')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more about what is done, on stderr')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no warnings and no progress, only data and errors')

@@ -156,7 +156,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__allocate)
-            opts="-o -v -q -n -h --pool --for --name --address --count --dry-run --diff --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --for --name --address --count --dry-run --diff --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -263,7 +263,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__check__subcmd__capacity)
-            opts="-o -v -q -n -h --pool --need --for --replicas --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --need --for --replicas --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -664,7 +664,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__reconcile)
-            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -762,12 +762,27 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__release)
-            opts="-y -o -v -q -n -h --pool --yes --force --dry-run --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-y -o -v -q -n -h --from-report --pool --yes --force --dry-run --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --from-report)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --pool)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -948,7 +963,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__status)
-            opts="-o -v -q -n -h --pool --addresses --map --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --addresses --map --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -68,6 +68,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l systems -d 'Se
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l dry-run -d 'Show what would be done, and write nothing'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l diff -d 'Show the objects that change, line by line'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -94,9 +95,11 @@ complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l systems -d 'Ser
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l dry-run -d 'Show what would be done, and write nothing'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l diff -d 'Show the objects that change, line by line'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c mipam -n "__fish_mipam_using_subcommand release" -l from-report -d 'All addresses whose owners are gone, of a report that `status -o json` wrote; `-` reads stdin' -r -F
 complete -c mipam -n "__fish_mipam_using_subcommand release" -l pool -d 'The pool of the address, where several networks use the same one' -r
 complete -c mipam -n "__fish_mipam_using_subcommand release" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
@@ -139,6 +142,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand status" -l systems -d 'Serve
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l addresses -d 'List every address that is given out, and to whom'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l map -d 'Draw each pool, one character for an address'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -182,6 +186,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l apiserver
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s h -l help -d 'Print help (see more with \'--help\')'

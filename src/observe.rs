@@ -97,13 +97,17 @@ async fn look_again(
     in_flight: usize,
 ) -> Result<(), ClusterError> {
     let mut unseen: BTreeMap<Arc<Owner>, Kind> = BTreeMap::new();
-    let mut unserved: BTreeMap<Kind, usize> = BTreeMap::new();
+    let mut unserved: BTreeMap<String, usize> = BTreeMap::new();
+    let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
     for allocation in seen.ledger.allocations().values() {
         if matches!(allocation.standing, Standing::Cooling { .. }) {
             continue;
         }
         for owner in allocation.holders.iter().map(|h| &h.owner).filter(|o| !o.is_hold()) {
-            let Some(kind) = systems::kind_of(&owner.group, &owner.kind) else { continue };
+            let Some(kind) = systems::kind_of(&owner.group, &owner.kind) else {
+                *unknown.entry(format!("{}.{}", owner.kind, owner.group)).or_default() += 1;
+                continue;
+            };
             let listed = seen.observed.find(&owner.reference(kind)).is_some_and(|o| owner.is(o));
             if listed {
                 continue;
@@ -111,17 +115,22 @@ async fn look_again(
             if seen.observed.serves(kind) {
                 unseen.insert(owner.clone(), kind);
             } else {
-                *unserved.entry(kind).or_default() += 1;
+                *unserved.entry(kind.resource()).or_default() += 1;
             }
         }
     }
-    seen.problems.extend(unserved.into_iter().map(|(kind, count)| Problem {
-        kind: "NotServed",
-        object: kind.resource(),
-        message: format!(
+    for (resource, count) in unserved {
+        let message = format!(
             "the ledger has {count} addresses for objects of this kind, which is not served here (in a directory: none is there): nothing is freed; put the kind back, or release the addresses with --force"
-        ),
-    }));
+        );
+        seen.problems.push(Problem::new("NotServed", &resource, message));
+    }
+    for (kind, count) in unknown {
+        let message = format!(
+            "the ledger has {count} addresses for objects of this kind, which this mipam does not know: nothing of it is freed; use the mipam that gave them"
+        );
+        seen.problems.push(Problem::new("UnknownKind", &kind, message));
+    }
     let mut looks = futures_util::stream::iter(unseen)
         .map(|(owner, kind)| async move {
             let found = cluster.get(&owner.reference(kind)).await;

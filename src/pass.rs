@@ -3,7 +3,7 @@
 use crate::apply::{self, Changed, Recorded, Written};
 use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
-use crate::ledger;
+use crate::ledger::{self, LedgerError, Shrunk};
 use crate::model::{
     API_VERSION, Allocated, Allocation, Claim, PendingLine, Pool, Problem, Reason, ReconcileReport, Seconds,
     Survey, Write,
@@ -97,13 +97,29 @@ impl Pass<'_> {
         Ok(Sight { seen, survey, pools: self.config.pools.clone().into() })
     }
 
+    /// Like [`Pass::look`], for what gives addresses out: the pools must have kept the ranges that they had.
+    pub async fn look_to_give(&self) -> Result<Sight, ObserveError> {
+        let sight = self.look().await?;
+        match self.shrunk(&sight).into_iter().next() {
+            Some(shrunk) => Err(LedgerError::Shrunk(shrunk).into()),
+            None => Ok(sight),
+        }
+    }
+
+    /// The pools that have lost ranges which they may not lose.
+    pub fn shrunk(&self, sight: &Sight) -> Vec<Shrunk> {
+        let mut shrunk = ledger::shrunk(&sight.seen.ledger, &sight.seen.gone, &sight.pools);
+        shrunk.retain(|s| !(self.config.allow_shrink && s.held.is_empty()));
+        shrunk
+    }
+
     /// The whole pass.
     pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
         let cluster = Patient(self.cluster);
         let mut changed = Vec::new();
         let mut pause = Duration::from_millis(20);
         for _ in 0..ROUNDS {
-            let mut sight = self.look().await?;
+            let mut sight = self.look_to_give().await?;
             adjust(&mut sight);
             let decision = plan::decide(sight.world(&self.scope, self.now));
             if self.dry_run {
@@ -232,11 +248,7 @@ impl Pass<'_> {
         if let Some(Recorded::Done { failed }) = recorded {
             for (page, error) in failed {
                 let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
-                report.problems.push(Problem {
-                    kind: "WriteFailed",
-                    object: object.clone(),
-                    message: error.to_string(),
-                });
+                report.problems.push(Problem::new("WriteFailed", &object, error.to_string()));
                 failures.push((object, error.clone()));
             }
         }

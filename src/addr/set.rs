@@ -54,18 +54,25 @@ impl SpanSet {
 
     /// Takes one address out.
     pub fn remove_address(&mut self, address: IpAddr) {
-        let n = number(address);
-        let map = self.of_mut(Family::of(address));
-        let Some((&start, &end)) = map.range(..=n).next_back() else { return };
-        if end < n {
-            return;
-        }
-        map.remove(&start);
-        if start < n {
-            map.insert(start, n - 1);
-        }
-        if n < end {
-            map.insert(n + 1, end);
+        self.remove(Span::single(address));
+    }
+
+    /// Takes all addresses of a range out.
+    pub fn remove(&mut self, span: Span) {
+        let (first, last) = span.bounds();
+        let map = self.of_mut(span.family());
+        // From the top: at most the first and the last range that it touches leave something behind.
+        while let Some((&start, &end)) = map.range(..=last).next_back() {
+            if end < first {
+                return;
+            }
+            map.remove(&start);
+            if last < end {
+                map.insert(last + 1, end);
+            }
+            if start < first {
+                map.insert(start, first - 1);
+            }
         }
     }
 
@@ -140,13 +147,14 @@ mod tests {
         ) {
             let (mut set, mut model) = (SpanSet::default(), BTreeSet::new());
             for (add, at, len) in steps {
+                let last = (at + len).min(40);
+                let span = Span::new(family, base + at, base + last);
                 if add {
-                    let last = (at + len).min(40);
-                    set.insert(Span::new(family, base + at, base + last));
+                    set.insert(span);
                     model.extend(at..=last);
                 } else {
-                    set.remove_address(family.address(base + at));
-                    model.remove(&at);
+                    set.remove(span);
+                    model.retain(|n| !(at..=last).contains(n));
                 }
                 for n in 0..=40 {
                     prop_assert_eq!(set.contains(family.address(base + n)), model.contains(&n));

@@ -12,7 +12,9 @@ mod tests;
 
 pub use completion::completion;
 pub use man::man_pages;
-pub use options::{ClusterOptions, ColorWhen, Format, FormatOption, NmstateFormat, OutputOptions};
+pub use options::{
+    ClusterOptions, ColorWhen, Format, FormatOption, NmstateFormat, OutputOptions, RangeOptions,
+};
 pub use parse::command;
 pub use reference::{MachineRef, Reference, ReferenceError, Target};
 pub use verbs::{Allocate, CheckCapacity, Completions, Reconcile, Release, RenderNmstate, Status};

@@ -74,6 +74,14 @@ pub struct FormatOption {
     pub format: Format,
 }
 
+/// What a run may do to the ranges that earlier runs knew.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct RangeOptions {
+    /// Let go of ranges that the configuration no longer has, if nobody holds an address of them
+    #[arg(long)]
+    pub allow_shrink: bool,
+}
+
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {

@@ -1,6 +1,6 @@
 //! What each command takes of its own, with its help and examples.
 
-use super::{FormatOption, MachineRef, NmstateFormat, Reference, Shell, Target};
+use super::{FormatOption, MachineRef, NmstateFormat, RangeOptions, Reference, Shell, Target};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueHint, value_parser};
 use std::net::IpAddr;
@@ -25,6 +25,10 @@ pub struct Reconcile {
     /// How many writes may be under way at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u16).range(1..=1024))]
     pub max_in_flight: u16,
+
+    /// What may become of ranges.
+    #[command(flatten)]
+    pub ranges: RangeOptions,
 
     /// How to print the report.
     #[command(flatten)]
@@ -67,6 +71,10 @@ pub struct Allocate {
     #[arg(long)]
     pub diff: bool,
 
+    /// What may become of ranges.
+    #[command(flatten)]
+    pub ranges: RangeOptions,
+
     /// How to print the report.
     #[command(flatten)]
     pub format: FormatOption,
@@ -74,11 +82,18 @@ pub struct Allocate {
 
 /// What `release` takes.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = RELEASE_EXAMPLES)]
+#[command(
+    after_help = RELEASE_EXAMPLES,
+    group(ArgGroup::new("which").args(["target", "from_report"]).required(true))
+)]
 pub struct Release {
     /// An address, or whose addresses: KIND[.GROUP]/NAMESPACE/NAME, or hold/NAME
     #[arg(value_name = "TARGET")]
-    pub target: Target,
+    pub target: Option<Target>,
+
+    /// All addresses whose owners are gone, of a report that `status -o json` wrote; `-` reads stdin
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["pool", "force"])]
+    pub from_report: Option<PathBuf>,
 
     /// The pool of the address, where several networks use the same one
     #[arg(long, value_name = "POOL", value_parser = NonEmptyStringValueParser::new())]
@@ -116,6 +131,10 @@ pub struct Status {
     /// Draw each pool, one character for an address
     #[arg(long)]
     pub map: bool,
+
+    /// What may become of ranges.
+    #[command(flatten)]
+    pub ranges: RangeOptions,
 
     /// How to print the report.
     #[command(flatten)]
@@ -167,6 +186,10 @@ pub struct CheckCapacity {
     /// To how many machines in all
     #[arg(long, value_name = "N", requires = "owner")]
     pub replicas: Option<u32>,
+
+    /// What may become of ranges.
+    #[command(flatten)]
+    pub ranges: RangeOptions,
 
     /// How to print the report.
     #[command(flatten)]
@@ -225,7 +248,10 @@ Examples:
 
   # All that a hold or a machine has, without being asked
   mipam release hold/printer --yes
-  mipam release machine/openshift-machine-api/worker-0 --yes";
+  mipam release machine/openshift-machine-api/worker-0 --yes
+
+  # All that status reports as OwnerGone
+  mipam status -o json | mipam release --from-report -";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
-    let config = context.config()?;
+    let config = context.config_with(command.ranges)?;
     let pool = context::pool(&config.pools, &command.pool)?.clone();
     let target = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };

@@ -16,7 +16,7 @@ use crate::systems;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
-    let config = context.config()?;
+    let config = context.config_with(command.ranges)?;
     let pool = command.pool.as_deref();
     if let Some(name) = pool {
         context::pool(&config.pools, name)?;
@@ -27,7 +27,7 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.scope = Scope::default();
-    let mut sight = pass.look().await?;
+    let mut sight = pass.look_to_give().await?;
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);

@@ -1,7 +1,7 @@
 //! What every command needs: the configuration, the cluster, the scope.
 
 use super::Failure;
-use crate::cli::{ClusterOptions, Reference};
+use crate::cli::{ClusterOptions, RangeOptions, Reference};
 use crate::cluster::Cluster;
 use crate::cluster::dir::{DirCluster, Mode};
 use crate::cluster::kube::{Access, KubeCluster};
@@ -70,6 +70,11 @@ impl Context<'_> {
         }
         self.unserved(config.systems.iter().flatten());
         Ok(config)
+    }
+
+    /// Reads the configuration for a command that may change which ranges there are.
+    pub(super) fn config_with(&self, ranges: RangeOptions) -> Result<Config, Failure> {
+        Ok(Config { allow_shrink: ranges.allow_shrink, ..self.config()? })
     }
 
     fn config_path(&self) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use crate::cluster::ClusterError;
 use crate::cluster::dir::DirError;
-use crate::ledger::NAMESPACE;
+use crate::ledger::{LedgerError, NAMESPACE};
 use crate::observe::ObserveError;
 
 /// What the process exits with.
@@ -72,6 +72,9 @@ impl From<ObserveError> for Failure {
     fn from(error: ObserveError) -> Self {
         match error {
             ObserveError::Cluster(error) => error.into(),
+            ObserveError::Ledger(LedgerError::Shrunk(shrunk)) => {
+                Self::error(shrunk.to_string()).hint(shrunk.advice())
+            }
             ObserveError::Ledger(error) => Self::error(error.to_string()),
         }
     }

@@ -8,6 +8,7 @@ mod failure;
 mod reconcile;
 mod release;
 mod render;
+mod reported;
 mod status;
 
 pub use failure::{ExitStatus, Failure};

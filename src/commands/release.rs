@@ -1,18 +1,20 @@
 //! `mipam release`: gives an address back, if nobody can be using it.
 
 use super::context::{self, Context};
-use super::{ExitStatus, Failure};
+use super::{ExitStatus, Failure, reported};
 use crate::apply::{self, Recorded};
 use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
 use crate::ledger::NAMESPACE;
-use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Owner, Pool};
+use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Owner};
 use crate::output;
 use crate::pass::{self, Sight};
 use crate::plan::{self, Decision, Meant};
 use crate::systems;
+use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
+use std::path::Path;
 
 const ROUNDS: usize = 12;
 
@@ -20,9 +22,10 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     let config = context.config()?;
     let network = command.pool.as_ref().map(|p| context::pool(&config.pools, p)).transpose()?;
     let network = network.map(|p| p.network.clone());
+    // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
+    let mut meant = meant(context, command)?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
-    let meant = meant(context, &command.target)?;
     let mut confirmed = command.yes || command.dry_run;
     for _ in 0..ROUNDS {
         let bar = context.bar();
@@ -30,13 +33,23 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let (mut sight, now) = (pass.look().await?, pass.now);
         drop(pass);
         drop(bar);
+        if let Meant::Reported { gone, .. } = &mut meant {
+            gone.clone_from(&sight.seen.gone);
+        }
         let found = meant.entries(&sight.seen.ledger, network.as_deref());
         if matches!(meant, Meant::Address(_)) && found.len() > 1 {
             let failure = Failure::error(format!("{meant} is recorded in several networks"));
             return Err(failure.hint("say which one with --pool"));
         }
-        if found.is_empty() {
-            context.printer.warn(&format!("nothing is recorded for {meant}"));
+        match &meant {
+            Meant::Reported { slots, .. } => {
+                for slot in slots.iter().filter(|s| !found.iter().any(|a| a.slot == **s)) {
+                    let why = "it is free already, or its owner exists";
+                    context.printer.warn(&format!("{} is not released: {why}", slot.address));
+                }
+            }
+            _ if found.is_empty() => context.printer.warn(&format!("nothing is recorded for {meant}")),
+            _ => {}
         }
         let live = living(&sight, &found, &meant);
         if let (Some((_, owner)), false) = (live.first(), command.force) {
@@ -50,7 +63,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
             confirmed = true;
         }
         let steps = plan::release(&sight.seen.ledger, &found, &meant, &config.pools, now, !live.is_empty());
-        if command.dry_run || record(&*cluster, &mut sight, &config.pools, &steps).await? {
+        if command.dry_run || record(&*cluster, &mut sight, &steps).await? {
             let own = |a: &Allocation| {
                 let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
                 pass::lines(&Allocation { holders, ..a.clone() }, &config.pools)
@@ -73,16 +86,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     Err(ClusterError::Conflict(format!("the ledger in namespace {NAMESPACE}")).into())
 }
 
-/// Records one step after the other; false where somebody else was faster.
-async fn record(
-    cluster: &dyn Cluster,
-    sight: &mut Sight,
-    pools: &[Pool],
-    steps: &[Decision],
-) -> Result<bool, Failure> {
+/// Records one step after the other; false where somebody else was faster. No pool is applied by that: a
+/// release must work where the configuration has lost a range.
+async fn record(cluster: &dyn Cluster, sight: &mut Sight, steps: &[Decision]) -> Result<bool, Failure> {
     let patient = Patient(cluster);
     for step in steps {
-        match apply::record(&patient, &mut sight.seen.ledger, pools, step, &mut Vec::new()).await? {
+        match apply::record(&patient, &mut sight.seen.ledger, &[], step, &mut Vec::new()).await? {
             Recorded::Conflict => return Ok(false),
             Recorded::Done { failed } => {
                 if let Some((_, error)) = failed.into_iter().next() {
@@ -96,7 +105,11 @@ async fn record(
 }
 
 /// What the person named.
-fn meant(context: &Context<'_>, target: &Target) -> Result<Meant, Failure> {
+fn meant(context: &Context<'_>, command: &Release) -> Result<Meant, Failure> {
+    let Some(target) = &command.target else {
+        let path = command.from_report.as_deref().unwrap_or(Path::new("-"));
+        return Ok(Meant::Reported { slots: reported::read(path)?, gone: BTreeSet::new() });
+    };
     Ok(match target {
         Target::Address(address) => Meant::Address(*address),
         Target::Owner(reference) if reference.is_hold() => Meant::Hold(reference.name.clone()),

@@ -4,7 +4,8 @@ use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::cli::Status;
 use crate::cluster::dir::Mode;
-use crate::model::{API_VERSION, PendingLine, Pool, Reason, Standing, StatusReport};
+use crate::ledger::Shrunk;
+use crate::model::{API_VERSION, PendingLine, Pool, Problem, Reason, Standing, StatusReport};
 use crate::output::{self, map};
 use crate::pass::{self, Sight};
 use crate::plan::{self, Cell, Decision, World};
@@ -15,7 +16,7 @@ const LARGEST_MAP: usize = 1024;
 const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
-    let config = context.config()?;
+    let config = context.config_with(command.ranges)?;
     if let Some(name) = &command.pool {
         context::pool(&config.pools, name)?;
     }
@@ -39,6 +40,8 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
             .chain(&sight.seen.problems)
             .chain(&decision.problems)
             .cloned()
+            .chain(plan::audit(world, &decision))
+            .chain(pass.shrunk(&sight).iter().map(removed))
             .collect(),
     };
     report.pools.retain(|p| shown(&p.name));
@@ -59,6 +62,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
     context.printer.data(&output::status::render(&report, context.printer.look(), &details))?;
     let fine = report.pending.is_empty() && report.problems.is_empty();
     Ok(if fine { ExitStatus::Fine } else { ExitStatus::Finding })
+}
+
+/// A range that reconcile would refuse to lose.
+fn removed(shrunk: &Shrunk) -> Problem {
+    let message = format!("{shrunk}, so reconcile refuses it: {}", shrunk.advice());
+    Problem::new("RangeRemoved", &format!("Pool/{}", shrunk.pool), message)
 }
 
 fn allocations(sight: &Sight) -> Vec<crate::model::Allocated> {

@@ -56,6 +56,7 @@ pub fn empty() -> Config {
         metal3: Metal3::default(),
         serve_pools: None,
         systems: None,
+        allow_shrink: false,
         warnings: Vec::new(),
     }
 }
@@ -79,6 +80,8 @@ pub struct Config {
     pub serve_pools: Option<Vec<String>>,
     /// Systems that are served; `None`: all whose kinds are there.
     pub systems: Option<Vec<String>>,
+    /// Ranges that nobody holds an address of may be taken away (`--allow-shrink`).
+    pub allow_shrink: bool,
     /// Things that are legal but odd, for stderr.
     pub warnings: Vec<String>,
 }

@@ -1,8 +1,9 @@
 //! The head of the ledger: its format, its epoch, and the ranges that each pool last had.
 
 use super::{LABEL, LedgerError, NAMESPACE};
+use crate::addr::{Span, parse_span};
 use crate::model::{Object, Pool, PoolOrigin};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -29,7 +30,17 @@ pub struct Applied {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub network: String,
     /// Its ranges, in order.
-    pub ranges: Vec<String>,
+    #[serde(serialize_with = "write", deserialize_with = "read")]
+    pub ranges: Vec<Span>,
+}
+
+fn write<S: Serializer>(ranges: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ranges.iter().map(ToString::to_string))
+}
+
+fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Span>, D::Error> {
+    let texts: Vec<String> = Vec::deserialize(deserializer)?;
+    texts.iter().map(|t| parse_span(t)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 impl Head {
@@ -86,13 +97,15 @@ impl Head {
     }
 }
 
+/// The pools that a person configured; those of pool objects are kept by their objects.
+pub(super) fn configured(pools: &[Pool]) -> impl Iterator<Item = &Pool> {
+    pools.iter().filter(|p| !matches!(p.origin, PoolOrigin::Object(_)))
+}
+
 fn applied(pools: &[Pool]) -> BTreeMap<String, Applied> {
-    let ours = pools.iter().filter(|p| !matches!(p.origin, PoolOrigin::Object(_)));
-    ours.map(|p| {
-        let ranges = p.ranges.iter().map(ToString::to_string).collect();
-        (p.name.to_string(), Applied { network: p.network.to_string(), ranges })
-    })
-    .collect()
+    let one =
+        |p: &Pool| (p.name.to_string(), Applied { network: p.network.to_string(), ranges: p.ranges.clone() });
+    configured(pools).map(one).collect()
 }
 
 fn text(pools: &BTreeMap<String, Applied>) -> String {

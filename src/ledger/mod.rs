@@ -7,8 +7,10 @@
 
 mod entry;
 mod head;
+mod shrink;
 
 pub use head::{Applied, FORMAT, HEAD, Head};
+pub use shrink::{Shrunk, shrunk};
 
 use crate::model::{Allocation, Kind, Object, Slot};
 use serde_json::{Value, json};
@@ -80,6 +82,9 @@ pub enum LedgerError {
         /// The head's epoch.
         ours: String,
     },
+    /// The configuration has taken a range away.
+    #[error(transparent)]
+    Shrunk(#[from] Shrunk),
     /// The head cannot be read.
     #[error("ConfigMap {NAMESPACE}/{HEAD} cannot be read: {0}; restore it from a backup")]
     BadHead(String),

@@ -1,6 +1,6 @@
 //! What the commands say: the JSON of `-o json`, field by field.
 
-use super::Owner;
+use super::{Network, Owner, Slot};
 use serde::{Serialize, Serializer};
 use std::net::IpAddr;
 
@@ -119,6 +119,25 @@ pub struct Problem {
     pub object: String,
     /// What is wrong and what to do.
     pub message: String,
+    /// The address, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+    /// The uniqueness scope of that address, where it is not the default one.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub network: Network,
+}
+
+impl Problem {
+    /// A problem of an object.
+    pub fn new(kind: &'static str, object: &impl ToString, message: impl Into<String>) -> Self {
+        Self { kind, object: object.to_string(), message: message.into(), address: None, network: "".into() }
+    }
+
+    /// A problem that is about this address.
+    #[must_use]
+    pub fn at(self, slot: &Slot) -> Self {
+        Self { address: Some(slot.address), network: slot.network.clone(), ..self }
+    }
 }
 
 /// What `reconcile -o json` prints.

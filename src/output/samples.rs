@@ -50,12 +50,11 @@ fn pending() -> PendingLine {
 }
 
 fn problem() -> Problem {
-    Problem {
-        kind: "Duplicate",
-        object: "Machine/openshift-machine-api/worker-3".into(),
-        message: "192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them"
-            .into(),
-    }
+    Problem::new(
+        "Duplicate",
+        &"Machine/openshift-machine-api/worker-3",
+        "192.168.101.66 is also on Machine/openshift-machine-api/worker-2; change one of them",
+    )
 }
 
 pub(super) fn reconcile() -> ReconcileReport {

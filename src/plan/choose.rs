@@ -349,21 +349,17 @@ impl<'a> Chooser<'a> {
         });
         for (device, addresses) in restored {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            decision.problems.push(Problem {
-                kind: "Wiped",
-                object: claim.owner.to_string(),
-                message: format!(
-                    "somebody removed the address of device {device}: {} is its own and is written back",
-                    addresses.join(" and ")
-                ),
-            });
+            let message = format!(
+                "somebody removed the address of device {device}: {} is its own and is written back",
+                addresses.join(" and ")
+            );
+            decision.problems.push(Problem::new("Wiped", &claim.owner, message));
         }
         for device in lost {
-            decision.problems.push(Problem {
-                kind: "Wiped",
-                object: claim.owner.to_string(),
-                message: format!("device {device} has no address although the machine was served, and the ledger has none that it could get back: set ipAddrs by hand, or replace the machine"),
-            });
+            let message = format!(
+                "device {device} has no address although the machine was served, and the ledger has none that it could get back: set ipAddrs by hand, or replace the machine"
+            );
+            decision.problems.push(Problem::new("Wiped", &claim.owner, message));
         }
         (!picks.is_empty()).then(|| self.met(&picks))
     }

@@ -128,27 +128,21 @@ fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_
         && !rest.is_empty()
     {
         let others: Vec<String> = rest.iter().map(ToString::to_string).collect();
-        decision.problems.push(Problem {
-            kind: "Duplicate",
-            object: first.to_string(),
-            message: format!(
-                "{} is on {first} and on {}: nothing is moved; give one of them another address by hand",
-                place(slot.address, &slot.network),
-                others.join(" and on "),
-            ),
-        });
+        let message = format!(
+            "{} is on {first} and on {}: nothing is moved; give one of them another address by hand",
+            place(slot.address, &slot.network),
+            others.join(" and on "),
+        );
+        decision.problems.push(Problem::new("Duplicate", first, message).at(slot));
     }
     for holding in seen.iter().filter(|h| h.holder.is_none()) {
         let explained = recorded.iter().chain(&distinct).any(|o| stands_for(holding, o));
         if let (false, Some(holder)) = (explained, recorded.first()) {
-            decision.problems.push(Problem {
-                kind: "InUse",
-                object: holding.seen_on.to_string(),
-                message: format!(
-                    "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
-                    place(slot.address, &slot.network),
-                ),
-            });
+            let message = format!(
+                "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
+                place(slot.address, &slot.network),
+            );
+            decision.problems.push(Problem::new("InUse", &holding.seen_on, message).at(slot));
         }
     }
 }
@@ -170,17 +164,14 @@ fn out_of_range(allocation: &Allocation, world: World<'_>, records: &Records<'_>
         return;
     }
     let Some(holder) = allocation.holders.first() else { return };
-    decision.problems.push(Problem {
-        kind: "OutOfRange",
-        object: holder.owner.to_string(),
-        message: format!(
-            "{} was given from pool {}, whose ranges no longer have it: it stays with its owner; put the range back or replace the machine",
-            place(slot.address, &slot.network),
-            pool.name
-        ),
-    });
+    let message = format!(
+        "{} was given from pool {}, whose ranges no longer have it: it stays with its owner; put the range back or replace the machine",
+        place(slot.address, &slot.network),
+        pool.name
+    );
+    decision.problems.push(Problem::new("OutOfRange", &holder.owner, message).at(slot));
 }
 
-fn place(address: IpAddr, network: &str) -> String {
+pub(super) fn place(address: IpAddr, network: &str) -> String {
     if network.is_empty() { address.to_string() } else { format!("{address} (network {network})") }
 }

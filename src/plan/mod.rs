@@ -1,6 +1,7 @@
 //! The decision: who gets which address, what is freed, what waits and why. Synchronous and deterministic:
 //! the same world gives the same decision, byte for byte.
 
+mod audit;
 mod board;
 mod capacity;
 mod choose;
@@ -11,6 +12,7 @@ mod release;
 #[cfg(test)]
 mod tests;
 
+pub use audit::audit;
 pub use board::unusable as never;
 pub use capacity::{Cell, cells, usage};
 pub use choose::candidates;

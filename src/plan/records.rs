@@ -57,14 +57,12 @@ impl<'a> Records<'a> {
             if let Some(address) = entry.address {
                 board.block_everywhere(address);
             }
-            decision.problems.push(Problem {
-                kind: "Unreadable",
-                object: format!("ConfigMap/{}/{}", crate::ledger::NAMESPACE, entry.object),
-                message: format!(
-                    "entry {}: {}; it is left as it is and its address is not given out: mend or remove it by hand",
-                    entry.key, entry.message
-                ),
-            });
+            let object = format!("ConfigMap/{}/{}", crate::ledger::NAMESPACE, entry.object);
+            let message = format!(
+                "entry {}: {}; it is left as it is and its address is not given out: mend or remove it by hand",
+                entry.key, entry.message
+            );
+            decision.problems.push(Problem::new("Unreadable", &object, message));
         }
         let wishes = Wishes::of(world);
         for allocation in allocations.values() {

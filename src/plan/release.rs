@@ -4,8 +4,9 @@
 use super::Decision;
 use crate::ledger::{Change, Ledger};
 use crate::model::{Allocation, ObjectRef, Owner, Pool, Seconds, Slot, Standing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// A forced release may be of an address that something still uses: it rests at least this long.
 const FORCED_REST: Seconds = 600;
@@ -19,6 +20,13 @@ pub enum Meant {
     Object(ObjectRef),
     /// All that this hold holds.
     Hold(String),
+    /// These addresses, of which a report says that their owners are gone.
+    Reported {
+        /// The addresses.
+        slots: BTreeSet<Slot>,
+        /// The owners that a live look has shown to be gone, whatever the report says.
+        gone: BTreeSet<Arc<Owner>>,
+    },
 }
 
 impl Meant {
@@ -26,6 +34,7 @@ impl Meant {
     pub fn includes(&self, owner: &Owner) -> bool {
         match self {
             Self::Address(_) => true,
+            Self::Reported { gone, .. } => gone.contains(owner),
             Self::Hold(name) => owner.is_hold() && *owner.name == **name,
             Self::Object(target) => {
                 owner.group == target.kind.group
@@ -40,7 +49,11 @@ impl Meant {
     pub fn entries(&self, ledger: &Ledger, network: Option<&str>) -> Vec<Allocation> {
         let held = ledger.allocations().values().filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
         let in_network = held.filter(|a| network.is_none_or(|n| n == &*a.slot.network));
-        let at = |a: &&Allocation| !matches!(self, Self::Address(address) if a.slot.address != *address);
+        let at = |a: &&Allocation| match self {
+            Self::Address(address) => a.slot.address == *address,
+            Self::Reported { slots, .. } => slots.contains(&a.slot),
+            Self::Object(_) | Self::Hold(_) => true,
+        };
         in_network.filter(at).filter(|a| a.holders.iter().any(|h| self.includes(&h.owner))).cloned().collect()
     }
 }
@@ -51,6 +64,7 @@ impl std::fmt::Display for Meant {
             Self::Address(address) => address.fmt(f),
             Self::Object(target) => target.fmt(f),
             Self::Hold(name) => write!(f, "hold/{name}"),
+            Self::Reported { .. } => f.write_str("the reported addresses"),
         }
     }
 }

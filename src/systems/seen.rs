@@ -133,11 +133,11 @@ fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &m
             adopt: Adopt::No,
         }),
         Err(_) if names_allowed => {}
-        Err(error) => survey.problems.push(Problem {
-            kind: "Unreadable",
-            object: seen_on.to_string(),
-            message: format!("{error}; mipam cannot tell which address it uses, so mend it by hand"),
-        }),
+        Err(error) => survey.problems.push(Problem::new(
+            "Unreadable",
+            &seen_on,
+            format!("{error}; mipam cannot tell which address it uses, so mend it by hand"),
+        )),
     }
 }
 

@@ -139,3 +139,56 @@ fn when_the_last_machine_of_a_folder_goes_nothing_is_freed_unseen() {
     assert!(refused.status.code() == Some(1) && err.contains("cannot be told"), "{err}");
     assert_eq!(run(dir.path(), &["release", "10.0.0.8", "--force", "--yes"]).status.code(), Some(0));
 }
+
+#[test]
+fn a_report_frees_nothing_whose_owner_exists() {
+    let dir = lab();
+    let report = dir.path().join("report.txt");
+    let gone = |address: &str| {
+        format!(r#"{{"kind":"StatusReport","problems":[{{"kind":"OwnerGone","address":"{address}"}}]}}"#)
+    };
+    let before = std::fs::read_to_string(page(dir.path())).unwrap();
+    for address in ["10.0.0.8", "10.0.0.9"] {
+        std::fs::write(&report, gone(address)).unwrap();
+        let output = run(dir.path(), &["release", "--from-report", report.to_str().unwrap()]);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        assert!(err.contains(&format!("{address} is not released")), "{err}");
+    }
+    assert_eq!(std::fs::read_to_string(page(dir.path())).unwrap(), before);
+    for broken in ["", "[]", "{}", "not json", r#"{"kind":"ReconcileReport"}"#] {
+        std::fs::write(&report, broken).unwrap();
+        let output = run(dir.path(), &["release", "--from-report", report.to_str().unwrap()]);
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && err.contains("mipam status -o json"), "{broken}: {err}");
+    }
+}
+
+#[test]
+fn status_names_what_an_interrupted_run_left_and_what_it_does_not_know() {
+    let dir = lab();
+    // Half of a set whose home is not there, and an address of a kind that only a newer mipam serves.
+    let entry = |name: &str, more: &str| {
+        format!(
+            r#"'{{"holders":[{{"group":"example.com","kind":"{name}","name":"x","system":"other"}}],"pool":"a","since":"2026-01-01T00:00:00Z"{more}}}'"#
+        )
+    };
+    let left = entry("Machine", r#","home":{"address":"10.0.0.14"}"#)
+        .replace("example.com", "machine.openshift.io")
+        .replace(r#""name":"x""#, r#""namespace":"ns","name":"a""#);
+    let added = format!("data:\n  10.0.0.12: {left}\n  10.0.0.13: {}\n", entry("Spaceship", ""));
+    edit(&page(dir.path()), "\ndata:\n", &format!("\n{added}"));
+    let output = run(dir.path(), &["status", "-o", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let problems: Vec<(&str, &str)> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| (p["kind"].as_str().unwrap(), p["object"].as_str().unwrap()))
+        .collect();
+    assert_eq!(problems, [("Orphan", "Machine/ns/a"), ("UnknownKind", "Spaceship.example.com")]);
+    assert_eq!(output.status.code(), Some(1));
+    run(dir.path(), &["reconcile"]);
+    let after = std::fs::read_to_string(page(dir.path())).unwrap();
+    assert!(!after.contains("10.0.0.12") && after.contains("10.0.0.13"), "{after}");
+}

@@ -18,11 +18,9 @@ pub(super) const CRD: Kind = Kind {
 pub(super) fn pruned(observed: &Observed, config: &Config) -> Option<Problem> {
     config.lifecycle_hook.as_ref()?;
     let crd = observed.all(CRD).iter().find(|c| c.name() == MACHINES)?;
-    (!keeps_gate(crd)).then(|| Problem {
-        kind: "HookPruned",
-        object: format!("CustomResourceDefinition/{MACHINES}"),
-        message: "the installed CRD has neither spec.lifecycleHooks.preCreate nor preProvision, so the API server drops the hook from new machines and mipam never sees it; on stock OpenShift use addressesFromPools with IPAddressClaims instead".to_owned(),
-    })
+    let object = format!("CustomResourceDefinition/{MACHINES}");
+    let message = "the installed CRD has neither spec.lifecycleHooks.preCreate nor preProvision, so the API server drops the hook from new machines and mipam never sees it; on stock OpenShift use addressesFromPools with IPAddressClaims instead";
+    (!keeps_gate(crd)).then(|| Problem::new("HookPruned", &object, message))
 }
 
 fn keeps_gate(crd: &Object) -> bool {

@@ -116,7 +116,7 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
     let unreadable = machine::holdings(object, &owner, &devices, adopt, &mut survey.holdings);
     let readable = unreadable.is_empty();
     for problem in unreadable {
-        survey.problems.push(Problem { kind: "Unreadable", object: reference.to_string(), message: problem });
+        survey.problems.push(Problem::new("Unreadable", &reference, problem));
     }
     if !marks.ours() {
         return;

@@ -136,6 +136,8 @@ fn play(folder: &Path, scenario: &Scenario, stage: &mut dyn Stage) -> Value {
     let scratch = tempfile::tempdir().unwrap();
     let config = scratch.path().join("config.yaml");
     std::fs::copy(folder.join("config.yaml"), &config).unwrap();
+    // What the run before has printed: `{last}` in a run.
+    let last = scratch.path().join("last.json");
     stage.create(&std::fs::read_to_string(folder.join("before.yaml")).unwrap());
     let mut runs = Vec::new();
     for step in &scenario.steps {
@@ -146,9 +148,11 @@ fn play(folder: &Path, scenario: &Scenario, stage: &mut dyn Stage) -> Value {
             Step::Config { config: text } => std::fs::write(&config, text).unwrap(),
             Step::Run { run, exit, machine_writes, ledger_writes } => {
                 stage.begin();
-                let output = execute(run, &config, stage);
+                let output = execute(&run.replace("{last}", &last.display().to_string()), &config, stage);
+                std::fs::write(&last, &output.stdout).unwrap();
                 let stderr = String::from_utf8_lossy(&output.stderr)
-                    .replace(&config.display().to_string(), "config.yaml");
+                    .replace(&config.display().to_string(), "config.yaml")
+                    .replace(&last.display().to_string(), "last.json");
                 assert_eq!(
                     output.status.code(),
                     Some(*exit),

@@ -56,14 +56,16 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
                 world.edit(&reference(patch), |o: &mut Object| scenario::merge(&mut o.0, merge));
             }
             Step::Config { config } => world.config = mipam::config::parse("config.yaml", config).unwrap(),
-            Step::Run { run, .. } => {
+            Step::Run { run, exit, .. } => {
                 let Some(scope) = scope(run) else { continue };
+                world.config.allow_shrink = run.contains("--allow-shrink");
                 let fault = story.filter(|s| s.pass == requests.len()).map(|s| (s.request, s.fault));
                 let (_, made) = world.pass(&scope, fault).await;
                 requests.push(made);
                 if fault.is_some() {
                     for _ in 0..2 {
-                        world.clean(&scope).await.unwrap();
+                        let refused = world.clean(&scope).await.is_err();
+                        assert_eq!(refused, *exit == 2, "{run}");
                     }
                 }
             }

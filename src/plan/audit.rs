@@ -1,0 +1,102 @@
+//! Where the ledger and the objects disagree, for people: each finding says what to do, and most say that the
+//! next reconcile does it.
+
+use super::board::unusable;
+use super::findings::{networks, place, stands_for};
+use super::{Decision, World};
+use crate::addr::SpanSet;
+use crate::ledger::Change;
+use crate::model::{Adopt, Allocation, Holding, Pool, Problem, Slot, Standing};
+use std::collections::BTreeMap;
+
+/// What is wrong beyond what a decision reports: entries whose owner is gone, entries that an interrupted run
+/// left, addresses of owners that the ledger lacks, and addresses of pools that others use.
+pub fn audit(world: World<'_>, decision: &Decision) -> Vec<Problem> {
+    let entries = world.ledger.allocations().values();
+    let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
+    let mut problems: Vec<Problem> = held.flat_map(|a| of_entry(a, world, decision)).collect();
+
+    let never: Vec<SpanSet> = world.pools.iter().map(|p| unusable(p, world.pools)).collect();
+    let mut seen: BTreeMap<Slot, Vec<&Holding>> = BTreeMap::new();
+    for holding in world.holdings {
+        for network in networks(world.pools, holding.address, holding.pools.as_ref()) {
+            seen.entry(Slot { address: holding.address, network }).or_default().push(holding);
+        }
+    }
+    for (slot, holdings) in &seen {
+        let within = |(_, p): &(usize, &Pool)| p.network == slot.network && p.contains(slot.address);
+        let Some((at, pool)) = world.pools.iter().enumerate().find(within) else { continue };
+        if recorded(world, slot) {
+            // Who else uses it is reported as a duplicate.
+            continue;
+        }
+        let expected = never[at].contains(slot.address);
+        problems.extend(holdings.iter().filter_map(|h| of_use(h, slot, holdings, pool, expected)));
+    }
+    problems
+}
+
+fn recorded(world: World<'_>, slot: &Slot) -> bool {
+    let entry = world.ledger.allocations().get(slot);
+    entry.is_some_and(|a| !matches!(a.standing, Standing::Cooling { .. }))
+}
+
+fn of_entry(allocation: &Allocation, world: World<'_>, decision: &Decision) -> Vec<Problem> {
+    let slot = &allocation.slot;
+    let address = place(slot.address, &slot.network);
+    let gone = allocation.holders.iter().filter(|h| world.gone.contains(&h.owner));
+    let mut problems: Vec<Problem> = gone
+        .map(|h| {
+            let message = format!(
+                "the ledger has {address} for it, and it does not exist any more: the next reconcile frees the address, or free it now: {}",
+                release(allocation)
+            );
+            Problem::new("OwnerGone", &h.owner, message).at(slot)
+        })
+        .collect();
+    if problems.is_empty() && decision.changes.get(slot) == Some(&Change::Remove) {
+        let message = format!(
+            "an interrupted run left {address} recorded for it, which it does not have: the next reconcile takes the entry out"
+        );
+        problems.extend(
+            allocation.holders.iter().map(|h| Problem::new("Orphan", &h.owner, message.clone()).at(slot)),
+        );
+    }
+    problems
+}
+
+/// The command that frees an address.
+fn release(allocation: &Allocation) -> String {
+    let address = allocation.slot.address;
+    if allocation.slot.network.is_empty() {
+        return format!("mipam release {address}");
+    }
+    format!("mipam release {address} --pool {}", allocation.pool)
+}
+
+/// An address of a pool that the ledger does not have, seen on somebody.
+fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expected: bool) -> Option<Problem> {
+    let address = place(slot.address, &slot.network);
+    if holding.adopt != Adopt::No {
+        let message = format!(
+            "it has {address} of pool {}, which the ledger does not have for it: the next reconcile records it",
+            pool.name
+        );
+        return Some(Problem::new("Unrecorded", &holding.seen_on, message).at(slot));
+    }
+    // The Node of a machine, and the status of a machine, repeat what the machine itself says.
+    let repeated = all.iter().filter_map(|other| Some((other, other.holder.as_ref()?))).any(|(other, by)| {
+        let own = holding.holder.as_ref().is_some_and(|h| h.owner == by.owner);
+        (own && other.adopt != Adopt::No) || (holding.holder.is_none() && stands_for(holding, &by.owner))
+    });
+    let name = holding.stands_for.as_deref().unwrap_or(&holding.seen_on.name);
+    let kept = pool.reserved.iter().any(|(n, a)| *a == slot.address && n.rsplit('/').next() == Some(name));
+    if expected || repeated || kept {
+        return None;
+    }
+    let message = format!(
+        "it uses {address} of pool {}, which mipam did not give: add it to the pool's `exclude`, or it is given out once it is not seen there any more",
+        pool.name
+    );
+    Some(Problem::new("Foreign", &holding.seen_on, message).at(slot))
+}
