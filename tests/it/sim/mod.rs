@@ -8,3 +8,4 @@ mod fault;
 mod protections;
 mod random;
 mod stage;
+mod stories;

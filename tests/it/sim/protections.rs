@@ -10,14 +10,14 @@ use mipam::systems::openshift::MACHINE;
 use serde_json::json;
 use std::cell::RefCell;
 
-const CONFIG: &str = "
+pub(super) const CONFIG: &str = "
 ipam-config:
   lifecycle-hook: {name: ipamController, owner: network-admin}
   pools:
     - {name: a, ranges: [10.0.0.254-10.0.1.1], prefix: 16, gateway: 10.0.9.1}
 ";
 
-fn machine(name: &str) -> String {
+pub(super) fn machine(name: &str) -> String {
     format!(
         "apiVersion: machine.openshift.io/v1beta1
 kind: Machine
@@ -31,16 +31,18 @@ spec:
 
 /// A cluster that lies in one way, and remembers what it was asked.
 #[derive(Default)]
-struct Bent {
-    asked: RefCell<Vec<String>>,
+pub(super) struct Bent {
+    pub(super) asked: RefCell<Vec<String>>,
     /// Lists leave this machine out, as a stale cache would.
-    hidden: Option<&'static str>,
+    pub(super) hidden: Option<&'static str>,
     /// Looking for an object answers this.
-    no_answer: Option<ClusterError>,
+    pub(super) no_answer: Option<ClusterError>,
     /// Writes to this object are refused.
-    refused: Option<String>,
+    pub(super) refused: Option<String>,
     /// Called before the first replacement of a machine.
-    before_write: RefCell<Option<Box<dyn FnOnce()>>>,
+    pub(super) before_write: RefCell<Option<Box<dyn FnOnce()>>>,
+    /// Called before the first write to the ledger.
+    pub(super) before_record: RefCell<Option<Box<dyn FnOnce()>>>,
 }
 
 struct Through<'a>(&'a World, &'a Bent);
@@ -52,6 +54,13 @@ impl Through<'_> {
 
     fn seen(&self, objects: Vec<Object>) -> Vec<Object> {
         objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).collect()
+    }
+
+    fn record(&self, kind: Kind) {
+        if kind == CONFIG_MAP {
+            let before = self.1.before_record.borrow_mut().take();
+            before.into_iter().for_each(|act| act());
+        }
     }
 
     fn refuses(&self, object: &Object) -> Result<(), ClusterError> {
@@ -92,6 +101,7 @@ impl Cluster for Through<'_> {
     fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(async move {
             self.refuses(object)?;
+            self.record(kind);
             self.0.sim.create(kind, object).await
         })
     }
@@ -99,6 +109,7 @@ impl Cluster for Through<'_> {
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(async move {
             self.refuses(object)?;
+            self.record(kind);
             let before = self.1.before_write.borrow_mut().take().filter(|_| kind == MACHINE);
             before.into_iter().for_each(|act| act());
             self.0.sim.replace(kind, object).await
@@ -114,7 +125,7 @@ impl Cluster for Through<'_> {
     }
 }
 
-fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
+pub(super) fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let cluster = Through(world, bent);
@@ -130,14 +141,14 @@ fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
     runtime.block_on(pass.run(&|_| ())).unwrap()
 }
 
-fn address(world: &World, name: &str) -> Option<String> {
+pub(super) fn address(world: &World, name: &str) -> Option<String> {
     let all = world.sim.all();
     let (_, machine) = all.iter().find(|(k, o)| *k == MACHINE && o.name() == name)?;
     let first = machine.0.pointer("/spec/providerSpec/value/network/devices/0/ipAddrs/0")?;
     first.as_str().map(str::to_owned)
 }
 
-fn world(machines: &[&str]) -> World {
+pub(super) fn world(machines: &[&str]) -> World {
     let world = World::new(CONFIG);
     machines.iter().for_each(|m| world.create(&machine(m)));
     world
