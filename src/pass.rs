@@ -153,7 +153,7 @@ impl Pass<'_> {
         Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
     }
 
-    /// The writes of a decision: to owners whose addresses are recorded, and chores.
+    /// The writes of a decision: to owners whose addresses are recorded, to owners that wait, and chores.
     fn writes<'d>(
         &self,
         sight: &Sight,
@@ -161,13 +161,17 @@ impl Pass<'_> {
         recorded: Option<&Recorded>,
     ) -> Vec<(Option<&'d Served>, Write)> {
         let ready = |s: &&Served| s.slots.iter().all(|slot| recorded.is_none_or(|r| r.holds(slot)));
+        let of = |claim: &Claim| systems::ALL.iter().find(|s| s.name() == claim.owner.system);
         let served = decision.served.iter().filter(ready).filter_map(|served| {
             let claim = &sight.survey.claims[served.claim];
-            let system = systems::ALL.iter().find(|s| s.name() == claim.owner.system)?;
-            Some((Some(served), system.write(claim, &served.given, &sight.pools, self.config)?))
+            Some((Some(served), of(claim)?.write(claim, &served.given, &sight.pools, self.config)?))
+        });
+        let waiting = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
+            let claim = &sight.survey.claims[*at];
+            Some((None, of(claim)?.pending(claim, line)?))
         });
         let chores = sight.survey.chores.iter().filter(|c| self.scope.serves(&c.owner));
-        served.chain(chores.map(|c| (None, c.write.clone()))).collect()
+        served.chain(waiting).chain(chores.map(|c| (None, c.write.clone()))).collect()
     }
 
     fn previews<'d>(

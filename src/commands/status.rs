@@ -16,7 +16,7 @@ const LARGEST_MAP: usize = 1024;
 const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(command.ranges)?;
+    let config = context.config_with(&command.ranges)?;
     if let Some(name) = &command.pool {
         context::pool(&config.pools, name)?;
     }

@@ -79,6 +79,8 @@ pub struct Decision {
     pub served: Vec<Served>,
     /// Claims that wait.
     pub pending: Vec<PendingLine>,
+    /// The claim of each line of [`Decision::pending`], by its place in [`World::claims`].
+    pub unmet: Vec<usize>,
     /// Things for a person to look at.
     pub problems: Vec<Problem>,
     /// Entries that are freed.
@@ -119,13 +121,11 @@ pub fn decide(world: World<'_>) -> Decision {
         match chooser.choose(claim, &mut decision) {
             Ok(Some((given, slots))) => decision.served.push(Served { claim: at, given, slots }),
             Ok(None) => {}
-            Err(why) => decision.pending.push(PendingLine::of(
-                &claim.owner,
-                &why.device,
-                &why.pool,
-                why.reason,
-                why.message,
-            )),
+            Err(why) => {
+                let line = PendingLine::of(&claim.owner, &why.device, &why.pool, why.reason, why.message);
+                decision.pending.push(line);
+                decision.unmet.push(at);
+            }
         }
     }
     decision

@@ -1,12 +1,14 @@
 //! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
+pub mod kubermatic;
 pub mod nmstate;
 pub mod openshift;
+mod scale;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Claim, Given, Kind, Object, Observed, Pool, Role, Source, Survey, Write};
+use crate::model::{Claim, Given, Kind, Object, Observed, PendingLine, Pool, Role, Source, Survey, Write};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -28,6 +30,12 @@ pub trait System: Sync {
 
     /// The write that gives an owner its addresses.
     fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+
+    /// What an owner that waits is told on its own object; `None` where it is told nothing. Called in every
+    /// pass in which the claim waits: the write must be one that has nothing to do the second time.
+    fn pending(&self, _claim: &Claim, _line: &PendingLine) -> Option<Write> {
+        None
+    }
 
     /// The network configuration that an object of this kind carries; `None` where it has none.
     fn nmstate(&self, _kind: Kind, _object: &Object, _pools: &[Pool]) -> Option<Value> {
@@ -58,7 +66,7 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &seen::Seen];
+pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {
@@ -88,4 +96,10 @@ pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
     let sources = ALL.iter().flat_map(|s| s.sources()).map(|s| s.kind);
     let mut kinds = sources.chain(ALL.iter().flat_map(|s| s.parents()).copied());
     kinds.find(|k| k.group == group && k.kind == kind)
+}
+
+/// Why an object must be left alone, whatever its kind.
+fn paused(object: &Object) -> Option<String> {
+    const PAUSED: &str = "cluster.x-k8s.io/paused";
+    object.annotation(PAUSED).map(|_| format!("it carries annotation {PAUSED}"))
 }

@@ -6,7 +6,7 @@ mod hooks;
 mod machine;
 mod write;
 
-use super::System;
+use super::{System, scale};
 use crate::config::Config;
 use crate::model::{
     Adopt, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Preset,
@@ -98,8 +98,7 @@ impl System for OpenShift {
         parent: (Kind, &Object),
         replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
-        let (kind, set) = parent;
-        (kind == MACHINE_SET).then(|| machine::scaled(observed, set, replicas))
+        (parent.0 == MACHINE_SET).then(|| scale::scaled(observed, MACHINE, parent, replicas))
     }
 }
 
