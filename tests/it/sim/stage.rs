@@ -142,7 +142,7 @@ impl World {
 
     /// Machines and ledger, as the scenarios compare them.
     pub fn objects(&self) -> Vec<Value> {
-        let all = self.sim.all().into_iter().map(|(_, o)| o.0);
+        let all = self.sim.all().into_iter().map(|(_, o)| o.0.clone());
         all.filter(|o| {
             (o["kind"] == "Machine" && o["apiVersion"] == "machine.openshift.io/v1beta1")
                 || o["kind"] == "ConfigMap"
