@@ -1,6 +1,6 @@
 //! A Kubernetes API as the cluster: plain requests on plain JSON, so that no field is lost on the way.
 
-use super::{Answer, Cluster, ClusterError, Traffic};
+use super::{Answer, Cluster, ClusterError, EXPIRED, Traffic};
 use crate::model::{Kind, Object, ObjectRef};
 use http::{Method, Request};
 use kube::core::Status;
@@ -262,7 +262,6 @@ impl Cluster for KubeCluster {
 
 const DISCOVERY: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
-const EXPIRED: &str = "the list has expired";
 
 /// The best version of a kind, from the answer that lists all groups with their resources.
 fn aggregated(groups: &Value, kind: Kind) -> Option<String> {

@@ -110,6 +110,9 @@ pub enum ClusterError {
     Other(String),
 }
 
+/// Why a list or a watch cannot go on: the server has forgotten the version that it began with.
+pub const EXPIRED: &str = "the list has expired";
+
 fn scope(namespace: &str) -> String {
     if namespace.is_empty() { " in all namespaces".to_owned() } else { format!(" in namespace {namespace}") }
 }

@@ -112,7 +112,7 @@ fn entry(value: &Value) -> Value {
 }
 
 /// The same with keys in order.
-fn sorted(value: &Value) -> Value {
+pub fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut keys: Vec<_> = map.iter().collect();

@@ -145,7 +145,7 @@ impl World {
 
     /// Machines and ledger, as the scenarios compare them.
     pub fn objects(&self) -> Vec<Value> {
-        let all = self.sim.all().into_iter().map(|(_, o)| o.0);
+        let all = self.sim.all().into_iter().map(|(_, o)| o.0.clone());
         all.filter(|o| {
             let compared = |v: &str| crate::scenario::MACHINES.contains(&v);
             (o["kind"] == "Machine" && o["apiVersion"].as_str().is_some_and(compared))

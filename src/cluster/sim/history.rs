@@ -1,0 +1,182 @@
+//! Earlier versions: what a stale list shows, how a list goes on page by page, and what a watch is told.
+
+use super::SimCluster;
+use super::state::Shelf;
+use crate::cluster::{ClusterError, EXPIRED};
+use crate::model::{Kind, Object};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// How many changes are remembered, unless somebody makes the server forget them earlier.
+const KEPT: usize = 1_000;
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// It was made.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+/// One change, as a watch tells it.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What happened.
+    pub verb: Verb,
+    /// To an object of this kind.
+    pub kind: Kind,
+    /// The object after it, or where it is gone, before.
+    pub object: Arc<Object>,
+}
+
+/// A part of a list.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The objects, by namespace and name.
+    pub items: Vec<Arc<Object>>,
+    /// The version of the whole list.
+    pub version: String,
+    /// What gets the next part; `None` at the end.
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    version: u64,
+    kind: Kind,
+    key: String,
+    before: Option<Arc<Object>>,
+    after: Option<Arc<Object>>,
+}
+
+/// The last changes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    version: u64,
+    /// Versions before this one cannot be had any more.
+    first: u64,
+    steps: VecDeque<Step>,
+}
+
+impl History {
+    /// The version of the next change.
+    pub(super) fn next(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    /// Remembers a change.
+    pub(super) fn note(
+        &mut self,
+        version: u64,
+        kind: Kind,
+        key: String,
+        before: Option<Arc<Object>>,
+        after: Option<Arc<Object>>,
+    ) {
+        self.steps.push_back(Step { version, kind, key, before, after });
+        if self.steps.len() > KEPT
+            && let Some(forgotten) = self.steps.pop_front()
+        {
+            self.first = forgotten.version;
+        }
+    }
+
+    fn since(&self, version: u64) -> Result<impl DoubleEndedIterator<Item = &Step>, ClusterError> {
+        if version < self.first {
+            let what = format!("version {version}");
+            return Err(ClusterError::Transient { what, why: EXPIRED.to_owned(), after: None });
+        }
+        let from = self.steps.partition_point(|step| step.version <= version);
+        Ok(self.steps.range(from..))
+    }
+
+    /// The objects of a kind as they were, from what they are.
+    fn as_of(&self, version: u64, kind: Kind, now: &Shelf) -> Result<Shelf, ClusterError> {
+        let mut shelf = now.clone();
+        for step in self.since(version)?.rev().filter(|step| step.kind == kind) {
+            match &step.before {
+                Some(before) => shelf.insert(step.key.clone(), before.clone()),
+                None => shelf.remove(&step.key),
+            };
+        }
+        Ok(shelf)
+    }
+}
+
+impl SimCluster {
+    /// The version of the last change.
+    pub fn version(&self) -> u64 {
+        self.state.borrow().history.version
+    }
+
+    /// Forgets all earlier versions, as the server's store does now and then.
+    pub fn compact(&self) {
+        let history = &mut self.state.borrow_mut().history;
+        history.first = history.version;
+        history.steps.clear();
+    }
+
+    /// The objects of a kind, in a namespace or in all, as they were at an earlier version: what a stale list
+    /// shows.
+    pub fn list_as_of(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        version: u64,
+    ) -> Result<Vec<Arc<Object>>, ClusterError> {
+        let state = self.state.borrow();
+        let shelf = state.history.as_of(version, kind, state.shelf(kind)?)?;
+        Ok(shelf.into_values().filter(|o| namespace.is_empty() || o.namespace() == namespace).collect())
+    }
+
+    /// The first objects of a list, or those after the token of the part before.
+    pub fn page(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        limit: usize,
+        token: Option<&str>,
+    ) -> Result<Page, ClusterError> {
+        let bad =
+            || ClusterError::Refused { what: "list".to_owned(), why: "the token is not ours".to_owned() };
+        let (version, after) = match token {
+            None => (self.version(), ""),
+            Some(token) => {
+                let (version, after) = token.split_once(' ').ok_or_else(bad)?;
+                (version.parse().map_err(|_| bad())?, after)
+            }
+        };
+        let place = |o: &Object| super::state::key(kind, o.namespace(), o.name());
+        let all = self.list_as_of(kind, namespace, version)?;
+        let mut items: Vec<_> = all.into_iter().filter(|o| after.is_empty() || *place(o) > *after).collect();
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = items.last().filter(|_| more).map(|last| format!("{version} {}", place(last)));
+        Ok(Page { items, version: version.to_string(), next })
+    }
+
+    /// Every change after a version.
+    pub fn changes(&self, since: u64) -> Result<Vec<Event>, ClusterError> {
+        let state = self.state.borrow();
+        let told = state.history.since(since)?.filter_map(|step| {
+            let (verb, object) = match (&step.before, &step.after) {
+                (None, Some(after)) => (Verb::Added, after),
+                (Some(_), Some(after)) => (Verb::Modified, after),
+                (before, None) => (Verb::Deleted, before.as_ref()?),
+            };
+            Some(Event { verb, kind: step.kind, object: object.clone() })
+        });
+        Ok(told.collect())
+    }
+
+    /// What a watch of a kind, in a namespace or in all, has been told since a version.
+    pub fn watch(&self, kind: Kind, namespace: &str, since: u64) -> Result<Vec<Event>, ClusterError> {
+        let mut told = self.changes(since)?;
+        told.retain(|e| e.kind == kind && (namespace.is_empty() || e.object.namespace() == namespace));
+        Ok(told)
+    }
+}

@@ -1,0 +1,102 @@
+//! The simulation: an API server in memory, with resourceVersion, uids, finalizers and deletion as the real one
+//! has them. Tests put faults and interleavings around it; a conformance test holds it to the real server.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `state` | what a write makes of an object |
+//! | `history` | earlier versions: stale lists, pages, watches |
+//! | `user` | what people and other controllers do |
+//! | `garbage` | what the garbage collector does |
+
+mod garbage;
+mod history;
+mod state;
+mod user;
+
+pub use history::{Event, Page, Verb};
+pub use state::Part;
+pub use user::{Deletion, merge};
+
+use super::{Answer, Cluster, ClusterError, Traffic};
+use crate::model::{Kind, Object, ObjectRef};
+use state::State;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A server in memory. Copies of what it holds are handed out, as over a wire.
+#[derive(Debug, Default)]
+pub struct SimCluster {
+    state: RefCell<State>,
+    traffic: Traffic,
+}
+
+/// A copy of the server as it is, on which nobody has made a request yet.
+impl Clone for SimCluster {
+    fn clone(&self) -> Self {
+        Self { state: self.state.clone(), traffic: Traffic::default() }
+    }
+}
+
+impl SimCluster {
+    /// A server that serves these kinds.
+    pub fn new(kinds: &[Kind]) -> Self {
+        Self { state: RefCell::new(State::new(kinds)), traffic: Traffic::default() }
+    }
+
+    /// Everything there is, for checks.
+    pub fn all(&self) -> Vec<(Kind, Arc<Object>)> {
+        self.state.borrow().all().map(|(kind, object)| (kind, object.clone())).collect()
+    }
+
+    fn select(&self, kind: Kind, namespace: &str) -> Result<Vec<Object>, ClusterError> {
+        self.traffic.read();
+        let state = self.state.borrow();
+        Ok(state.of(kind, namespace)?.map(|(_, object)| (**object).clone()).collect())
+    }
+}
+
+impl Cluster for SimCluster {
+    fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
+        Box::pin(async move {
+            self.traffic.read();
+            Ok(kinds.iter().copied().filter(|k| self.state.borrow().serves(*k)).collect())
+        })
+    }
+
+    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
+        Box::pin(async move { self.select(kind, "") })
+    }
+
+    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
+        Box::pin(async move { self.select(kind, namespace) })
+    }
+
+    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
+        Box::pin(async move {
+            self.traffic.read();
+            self.state.borrow().find(target).map(|object| (**object).clone())
+        })
+    }
+
+    fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(async move {
+            self.traffic.write();
+            self.state.borrow_mut().make(kind, object)
+        })
+    }
+
+    fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(async move {
+            self.traffic.write();
+            self.state.borrow_mut().update(kind, object, Part::Main)
+        })
+    }
+
+    fn settle(&self) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+}
