@@ -79,6 +79,8 @@ impl State {
         metadata.insert("uid".to_owned(), json!(format!("sim-{}", self.uids)));
         if custom(kind) {
             metadata.insert("generation".to_owned(), json!(1));
+        }
+        if custom(kind) && !whole(kind) {
             made.ensure_object(&[]).shift_remove("status");
         }
         if kind.kind == "Namespace" {
@@ -93,7 +95,7 @@ impl State {
         let before = self.find(&reference)?.clone();
         guard(kind, object, &before)?;
         let mut after = match part {
-            Part::Main => main_part(object, &before),
+            Part::Main => main_part(kind, object, &before),
             Part::Status => status_part(object, &before),
         };
         if after == *before {
@@ -104,7 +106,7 @@ impl State {
             let why = "no new finalizers can be added if the object is being deleted".to_owned();
             return Err(ClusterError::Refused { what: format!("update {reference}"), why });
         }
-        if custom(kind) && content(&after) != content(&before) {
+        if custom(kind) && content(kind, &after) != content(kind, &before) {
             raise_generation(&mut after);
         }
         if after.deleting() && after.array("/metadata/finalizers").is_empty() {
@@ -165,6 +167,11 @@ fn custom(kind: Kind) -> bool {
     !kind.group.is_empty()
 }
 
+/// Has no status subresource: its status is written with the rest of it.
+fn whole(kind: Kind) -> bool {
+    kind.plural == "machines" && matches!(kind.group, "cluster.k8s.io" | "machine.k8s.io")
+}
+
 /// What the writer knew must still be so.
 fn guard(kind: Kind, object: &Object, before: &Object) -> Result<(), ClusterError> {
     let reference = kind.at(object.namespace(), object.name()).to_string();
@@ -183,13 +190,15 @@ fn guard(kind: Kind, object: &Object, before: &Object) -> Result<(), ClusterErro
 }
 
 /// The object with what a write to it leaves alone: the server's own fields, and the status.
-fn main_part(object: &Object, before: &Object) -> Object {
+fn main_part(kind: Kind, object: &Object, before: &Object) -> Object {
     let mut after = object.clone();
     for key in ["uid", "deletionTimestamp", "creationTimestamp", "generation", "resourceVersion"] {
         keep(after.ensure_object(&["metadata"]), key, before.0["metadata"].get(key));
     }
     tidy(after.ensure_object(&["metadata"]));
-    keep(after.ensure_object(&[]), "status", before.0.get("status"));
+    if !whole(kind) {
+        keep(after.ensure_object(&[]), "status", before.0.get("status"));
+    }
     after
 }
 
@@ -225,9 +234,10 @@ fn raise_generation(object: &mut Object) {
 }
 
 /// What an object is about.
-fn content(object: &Object) -> impl PartialEq + '_ {
+fn content(kind: Kind, object: &Object) -> impl PartialEq + '_ {
     let fields = object.0.as_object().into_iter().flatten();
-    fields.filter(|(key, _)| !matches!(key.as_str(), "metadata" | "status")).collect::<BTreeMap<_, _>>()
+    let counts = move |key: &str| key != "metadata" && (key != "status" || whole(kind));
+    fields.filter(|(key, _)| counts(key)).collect::<BTreeMap<_, _>>()
 }
 
 pub(super) fn key(kind: Kind, namespace: &str, name: &str) -> String {

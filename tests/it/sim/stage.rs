@@ -52,7 +52,11 @@ impl World {
             let mut object = Object(value);
             let kind = kind_of(&object);
             let terminating = object.deleting();
-            object.ensure_object(&["metadata"]).shift_remove("deletionTimestamp");
+            let metadata = object.ensure_object(&["metadata"]);
+            metadata.shift_remove("deletionTimestamp");
+            if kind.namespaced {
+                metadata.entry("namespace").or_insert("default".into());
+            }
             self.by_hand(&object);
             self.sim.put(kind, &object).unwrap();
             if terminating {
