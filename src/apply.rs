@@ -96,14 +96,7 @@ async fn head(
         None => {
             let epoch = format!("{:016x}{:016x}", crate::cluster::random(), crate::cluster::random());
             let object = Head::first(&epoch, pools);
-            let made = match cluster.create(CONFIG_MAP, &object).await {
-                Err(ClusterError::NoNamespace(_)) => {
-                    make_namespace(cluster).await?;
-                    cluster.create(CONFIG_MAP, &object).await
-                }
-                other => other,
-            };
-            made.map(|object| (None, object))
+            create_in_namespace(cluster, &object).await.map(|object| (None, object))
         }
         Some(head) => match head.updated(pools) {
             None => return Ok(Some(head.epoch.clone())),
@@ -121,6 +114,17 @@ async fn head(
         }
         Err(ClusterError::Conflict(_) | ClusterError::Exists(_)) => Ok(None),
         Err(other) => Err(other),
+    }
+}
+
+/// Makes a ConfigMap of ours, and its namespace where that is missing.
+pub async fn create_in_namespace(cluster: &dyn Cluster, object: &Object) -> Result<Object, ClusterError> {
+    match cluster.create(CONFIG_MAP, object).await {
+        Err(ClusterError::NoNamespace(_)) => {
+            make_namespace(cluster).await?;
+            cluster.create(CONFIG_MAP, object).await
+        }
+        other => other,
     }
 }
 

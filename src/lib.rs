@@ -19,6 +19,7 @@
 //! | [`cluster`] | where objects live: a Kubernetes API, a directory, or the simulation |
 //! | [`observe`] | reads the world in two waves |
 //! | [`apply`] | records and writes what the plan says, with retries |
+//! | [`publish`] | free addresses for an admission policy |
 //! | [`pass`] | one pass from observation to report, for all commands |
 //! | [`output`] | the printer: tables, diffs, progress |
 //! | [`yaml`] | strict reading of YAML and JSON, with positions |
@@ -37,5 +38,6 @@ pub mod observe;
 pub mod output;
 pub mod pass;
 pub mod plan;
+pub mod publish;
 pub mod systems;
 pub mod yaml;

@@ -10,6 +10,7 @@ use crate::model::{
 };
 use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
+use crate::publish;
 use crate::systems;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,11 +147,31 @@ impl Pass<'_> {
                         .zip(written)
                         .map(|((served, write), w)| (served, write, w))
                         .collect();
-                    return Ok(self.finish(&sight, &decision, Some(&recorded), answers, changed));
+                    let published = self.publish(&cluster, &sight, &decision).await;
+                    cluster.settle().await?;
+                    let mut outcome = self.finish(&sight, &decision, Some(&recorded), answers, changed);
+                    match published {
+                        Ok(change) => outcome.changed.extend(change),
+                        Err(error) => outcome.failures.push((publish::target().to_string(), error)),
+                    }
+                    return Ok(outcome);
                 }
             }
         }
         Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
+    }
+
+    /// Publishes what this pass has left, where a person wants that.
+    async fn publish(
+        &self,
+        cluster: &dyn Cluster,
+        sight: &Sight,
+        decision: &Decision,
+    ) -> Result<Option<Changed>, ClusterError> {
+        let Some(life) = self.config.publish else { return Ok(None) };
+        let world = sight.world(&self.scope, self.now);
+        let figures = plan::figures(world, &decision.changes, systems::kubermatic::NAME);
+        publish::publish(cluster, &figures, self.now, life).await
     }
 
     /// The writes of a decision: to owners whose addresses are recorded, to owners that wait, and chores.

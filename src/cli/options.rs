@@ -149,7 +149,7 @@ fn server(text: &str) -> Result<String, String> {
 }
 
 /// A length of time, longer than none.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<jiff::SignedDuration>()
         .ok()
         .and_then(|d| Duration::try_from(d).ok())

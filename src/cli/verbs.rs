@@ -1,10 +1,12 @@
 //! What each command takes of its own, with its help and examples.
 
+use super::options::duration;
 use super::{FormatOption, MachineRef, NmstateFormat, RangeOptions, Reference, Shell, Target};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueHint, value_parser};
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What `reconcile` takes.
 #[derive(Args, Clone, Debug)]
@@ -25,6 +27,11 @@ pub struct Reconcile {
     /// How many writes may be under way at the same time
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u16).range(1..=1024))]
     pub max_in_flight: u16,
+
+    /// After the pass, publish the free addresses for the admission policy of Kubermatic machines, to be believed
+    /// for so long: at least twice as long as from one run to the next, for example 10m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub publish_capacity: Option<Duration>,
 
     /// What may become of ranges.
     #[command(flatten)]

@@ -5,11 +5,14 @@ use super::{ExitStatus, Failure};
 use crate::apply::Changed;
 use crate::cli::{Format, Reconcile};
 use crate::cluster::dir::Mode;
+use crate::model::Seconds;
 use crate::output::{self, Printer};
 use crate::pass::Outcome;
 
 pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(&command.ranges)?;
+    let mut config = context.config_with(&command.ranges)?;
+    config.publish =
+        command.publish_capacity.map(|life| life.as_secs().max(1).try_into().unwrap_or(Seconds::MAX));
     let mode = match &command.out {
         Some(dir) => Mode::Out(dir.clone()),
         None if command.dry_run => Mode::ReadOnly,

@@ -23,7 +23,7 @@ pub use error::{ConfigError, ConfigErrors};
 pub use schema::SYSTEMS;
 
 use crate::addr::Span;
-use crate::model::Pool;
+use crate::model::{Pool, Seconds};
 use findings::{Finding, Findings, Path};
 
 /// Reads the text of a config; `file` is its name for the messages.
@@ -68,6 +68,7 @@ pub fn empty() -> Config {
         serve_pools: None,
         systems: None,
         allow_shrink: false,
+        publish: None,
         warnings: Vec::new(),
     }
 }
@@ -93,6 +94,9 @@ pub struct Config {
     pub systems: Option<Vec<String>>,
     /// Ranges that nobody holds an address of may be taken away (`--allow-shrink`).
     pub allow_shrink: bool,
+    /// How long the free addresses that a pass publishes are to be believed (`--publish-capacity`); `None`:
+    /// nothing is published.
+    pub publish: Option<Seconds>,
     /// Things that are legal but odd, for stderr.
     pub warnings: Vec<String>,
 }

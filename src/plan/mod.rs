@@ -5,6 +5,7 @@ mod audit;
 mod board;
 mod capacity;
 mod choose;
+mod figures;
 mod findings;
 mod obstacles;
 mod records;
@@ -16,6 +17,7 @@ pub use audit::audit;
 pub use board::unusable as never;
 pub use capacity::{Cell, cells, usage};
 pub use choose::candidates;
+pub use figures::figures;
 pub use release::{Meant, release};
 
 use crate::ledger::{Change, Ledger};

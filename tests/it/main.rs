@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::pedantic, clippy::print_stderr, missing_docs, unreachable_pub)]
 
+mod admission;
 mod bed;
 mod cli;
 mod growth;

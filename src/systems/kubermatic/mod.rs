@@ -39,7 +39,8 @@ const KINDS: [Kind; 2] = [MACHINE, OLD_MACHINE];
 const SOURCES: &[Source] =
     &[Source { kind: MACHINE, role: Role::Owner }, Source { kind: OLD_MACHINE, role: Role::Owner }];
 
-const NAME: &str = "kubermatic";
+/// Its name.
+pub const NAME: &str = "kubermatic";
 
 impl System for Kubermatic {
     fn name(&self) -> &'static str {

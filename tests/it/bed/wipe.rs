@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::{MutexGuard, PoisonError};
 
 /// Kinds of Kubernetes itself that tests leave behind.
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 12] = [
     ("v1", "Node"),
     ("v1", "ConfigMap"),
     ("v1", "Secret"),
@@ -17,6 +17,8 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("coordination.k8s.io/v1", "Lease"),
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
 ];
 
 /// The bed, for the one who holds this.
@@ -46,9 +48,9 @@ impl Bed {
 
     async fn wipe(&self) {
         let customs: Vec<_> = self.customs.lock().expect("customs").values().cloned().collect();
-        // Webhooks of a test would stand in the way of all that follows.
+        // Webhooks and policies of a test would stand in the way of all that follows.
         let (hooks, others): (Vec<_>, Vec<_>) =
-            BUILT_IN.iter().partition(|(_, kind)| kind.ends_with("WebhookConfiguration"));
+            BUILT_IN.iter().partition(|(version, _)| version.starts_with("admissionregistration"));
         let built_in = async |kinds: Vec<&(&str, &str)>| {
             let sweeps = kinds.into_iter().map(async |(api_version, kind)| {
                 let kind = self.kind(api_version, kind).await;

@@ -216,7 +216,8 @@ pub(crate) fn networks(run: &str) -> Vec<String> {
 pub(crate) fn config(file: Option<&str>, run: &str) -> mipam::config::Config {
     let file = file.map(|text| ("config.yaml", text.as_bytes()));
     let config = mipam::config::parse_with(file, &networks(run)).unwrap();
-    mipam::config::Config { allow_shrink: run.contains("--allow-shrink"), ..config }
+    let publish = run.contains("--publish-capacity").then_some(600);
+    mipam::config::Config { allow_shrink: run.contains("--allow-shrink"), publish, ..config }
 }
 
 /// The pass after the last one has nothing to write.

@@ -6,6 +6,7 @@ mod conformance;
 mod exhaustive;
 mod fault;
 mod protections;
+mod published;
 mod random;
 mod stage;
 mod stories;
