@@ -56,11 +56,14 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
 /// The one of these that is there.
 async fn find(cluster: &dyn Cluster, targets: Vec<ObjectRef>) -> Result<(Kind, Object), Failure> {
     let mut found: BTreeMap<ObjectRef, Object> = BTreeMap::new();
-    let one = targets.len() == 1;
-    for target in &targets {
+    let several = targets.len() > 1;
+    let kinds: Vec<Kind> = targets.iter().map(|t| t.kind).collect();
+    // An account may have no right to ask for what is not served anyway.
+    let served = if several { cluster.served(&kinds).await? } else { kinds };
+    for target in targets.iter().filter(|t| served.contains(&t.kind)) {
         match cluster.get(target).await {
             Ok(object) => drop(found.insert(target.clone(), object)),
-            Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) if !one => {}
+            Err(ClusterError::NotFound(_)) if several => {}
             Err(error) => return Err(error.into()),
         }
     }

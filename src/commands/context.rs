@@ -30,15 +30,27 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Reads the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.config_if_any()?.ok_or_else(|| self.no_config())
+    }
+
+    /// Reads the configuration; `None` where there is no file and nobody has named one.
+    pub(super) fn config_if_any(&self) -> Result<Option<Config>, Failure> {
         self.read_config(&[])
     }
 
     /// Reads the configuration for a command that may change which ranges there are.
     pub(super) fn config_with(&self, ranges: &RangeOptions) -> Result<Config, Failure> {
-        Ok(Config { allow_shrink: ranges.allow_shrink, ..self.read_config(&ranges.network)? })
+        let config = self.read_config(&ranges.network)?.ok_or_else(|| self.no_config())?;
+        Ok(Config { allow_shrink: ranges.allow_shrink, ..config })
     }
 
-    fn read_config(&self, networks: &[String]) -> Result<Config, Failure> {
+    /// What is said where there is no configuration.
+    pub(super) fn no_config(&self) -> Failure {
+        Failure::error(format!("there is no configuration {}", self.config_path().display()))
+            .hint("write one (ipam-config.yaml.example shows every key), or name it with --config; with --dir it may also lie in that directory")
+    }
+
+    fn read_config(&self, networks: &[String]) -> Result<Option<Config>, Failure> {
         if let Some(dir) = self.options.dir.as_ref().filter(|d| !d.is_dir()) {
             let what = if dir.exists() { "this is no directory" } else { "there is no such directory" };
             return Err(Failure::error(format!("--dir {}: {what}", dir.display()))
@@ -51,17 +63,13 @@ impl Context<'_> {
         };
         let size = std::fs::metadata(&path).map(|m| m.len());
         let bytes = match size {
-            // Nobody has named a file, and the networks are all there is.
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && self.options.config.is_none()
-                    && !networks.is_empty() =>
-            {
-                None
-            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Failure::error(format!("there is no configuration {shown}"))
-                    .hint("write one (ipam-config.yaml.example shows every key), or name it with --config; with --dir it may also lie in that directory"));
+                match (&self.options.config, networks) {
+                    (Some(_), _) => return Err(self.no_config()),
+                    (None, []) => return Ok(None),
+                    // The networks are all there is.
+                    (None, _) => None,
+                }
             }
             Err(error) => return Err(cannot(&error)),
             Ok(size) if size > LARGEST_CONFIG => {
@@ -86,7 +94,7 @@ impl Context<'_> {
             }
         }
         self.unserved(config.systems.iter().flatten());
-        Ok(config)
+        Ok(Some(config))
     }
 
     fn config_path(&self) -> PathBuf {

@@ -6,7 +6,8 @@ use crate::apply::{self, Recorded};
 use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
-use crate::ledger::{Ledger, NAMESPACE};
+use crate::config;
+use crate::ledger::{Head, Ledger, NAMESPACE};
 use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, ObjectRef, Owner};
 use crate::output;
 use crate::pass::{self, Sight};
@@ -19,7 +20,10 @@ use std::path::Path;
 const ROUNDS: usize = 12;
 
 pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<ExitStatus, Failure> {
-    let config = context.config()?;
+    // Addresses of networks on the command line have no configuration to rest by.
+    let file = context.config_if_any()?;
+    let unconfigured = file.is_none();
+    let config = file.unwrap_or_else(config::empty);
     let network = command.pool.as_ref().map(|p| context::pool(&config.pools, p)).transpose()?;
     let network = network.map(|p| p.network.clone());
     // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
@@ -33,6 +37,10 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let (mut sight, now) = (pass.look().await?, pass.now);
         drop(pass);
         drop(bar);
+        let needs_config = |head: &Head| head.pools.values().any(|applied| !applied.flag);
+        if unconfigured && sight.seen.ledger.head.as_ref().is_none_or(needs_config) {
+            return Err(context.no_config());
+        }
         let mut meant = recorded(candidates.clone(), &sight.seen.ledger)?;
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);

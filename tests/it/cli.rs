@@ -136,6 +136,33 @@ fn wrong_use_is_explained() {
         &["check-capacity", "--for", "machineset/a/b", "--replicas", "3", "--dir", &dir_name],
         &["check-capacity", "--for", "deployment/a/b", "--replicas", "3", "--dir", &dir_name],
         &["check-capacity", "--need", "many", "--dir", &dir_name],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/24"],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.5/24,10.0.0.1,10.0.0.2"],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/24,router,10.0.0.2"],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/24,10.0.0.1,"],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.1-10.0.0.9,10.0.0.1,10.0.0.2"],
+        &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/31,10.0.0.0,10.0.0.1"],
+        &["reconcile", "--dir", &dir_name, "--network", "fd00::/64,10.0.0.1,10.0.0.2"],
+        &["status", "--dir", &dir_name, "--network", "192.168.101.0/24,192.168.101.1,192.168.101.1"],
+        &[
+            "check-capacity",
+            "--dir",
+            &dir_name,
+            "--network",
+            "10.0.0.0/24,10.0.0.1,10.0.0.2",
+            "--network",
+            "10.0.0.128/25,10.0.0.1,10.0.0.2",
+        ],
+        &[
+            "reconcile",
+            "--dir",
+            &dir_name,
+            "--config",
+            &missing,
+            "--network",
+            "10.0.0.0/24,10.0.0.1,10.0.0.2",
+        ],
+        &["reconcile", "--dir", &dir_name, "--publish-capacity", "0s"],
         &["frobnicate"],
     ];
     let before = contents(dir.path());
@@ -154,6 +181,58 @@ fn wrong_use_is_explained() {
     }
     assert_eq!(contents(dir.path()), before);
     insta::assert_snapshot!("wrong_use", seen);
+}
+
+/// A folder with a Kubermatic machine that waits, and no configuration.
+fn unconfigured() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = "apiVersion: cluster.k8s.io/v1alpha1
+kind: Machine
+metadata:
+  name: worker-0
+  namespace: kube-system
+  annotations: {machine-controller.kubermatic.io/initializers: ipam}
+";
+    std::fs::write(dir.path().join("machine.yaml"), machine).unwrap();
+    dir
+}
+
+#[test]
+fn networks_on_the_command_line_need_no_configuration() {
+    let dir = unconfigured();
+    let name = dir.path().display().to_string();
+    let network = "10.0.0.0/29,10.0.0.1,10.0.0.2";
+    let with_network = |words: &[&str]| {
+        let output = run(&[words, &["--dir", &name, "-q", "--network", network]].concat());
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", err(&output));
+        out(&output)
+    };
+    let without = run(&["reconcile", "--dir", &name]);
+    assert_eq!(without.status.code(), Some(2), "without either there is nothing to give");
+    assert!(with_network(&["check-capacity", "--need", "3"]).contains("fits"));
+    assert!(with_network(&["reconcile"]).contains("10.0.0.3/29"));
+    assert!(with_network(&["status", "--addresses"]).contains("worker-0"));
+    assert_eq!(
+        with_network(&["allocate", "--pool", "10.0.0.0/29", "--name", "x", "-o", "name"]),
+        "10.0.0.4/29\n"
+    );
+    let released = run(&["release", "hold/x", "--yes", "--dir", &name, "-o", "name"]);
+    assert_eq!(
+        (released.status.code(), out(&released)),
+        (Some(0), "10.0.0.4\n".to_owned()),
+        "{}",
+        err(&released)
+    );
+}
+
+#[test]
+fn a_release_without_the_configuration_that_the_address_came_from_is_refused() {
+    let dir = lab();
+    let name = dir.path().display().to_string();
+    assert_eq!(run(&["allocate", "--pool", "default", "--name", "x", "--dir", &name]).status.code(), Some(0));
+    std::fs::remove_file(dir.path().join("ipam-config.yaml")).unwrap();
+    let refused = run(&["release", "hold/x", "--yes", "--dir", &name]);
+    assert_eq!(refused.status.code(), Some(2), "it might have to rest first: {}", out(&refused));
 }
 
 #[test]
@@ -298,13 +377,13 @@ metadata: {name: mipam}
 rules:
   - {apiGroups: [''], resources: [nodes], verbs: [list]}
   - {apiGroups: [cluster.x-k8s.io], resources: [machines, clusters], verbs: [list]}
-  - {apiGroups: [cluster.k8s.io], resources: [machines], verbs: [list]}
   - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [list]}
   - {apiGroups: [kubevirt.io], resources: [virtualmachineinstances], verbs: [list]}
   - {apiGroups: [ipam.metal3.io, ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [list]}
   - {apiGroups: [k8s.cni.cncf.io], resources: [ipamclaims], verbs: [list]}
   - {apiGroups: [config.openshift.io], resources: [infrastructures], verbs: [list]}
   - {apiGroups: [machine.openshift.io], resources: [machines], verbs: [get, list, update]}
+  - {apiGroups: [cluster.k8s.io, machine.k8s.io], resources: [machines], verbs: [get, list, update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
