@@ -53,6 +53,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
         'mipam;reconcile' {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'With --dir: leave the files there alone and write the result to this directory')
             [CompletionResult]::new('--max-in-flight', '--max-in-flight', [CompletionResultType]::ParameterName, 'How many writes may be under way at the same time')
+            [CompletionResult]::new('--publish-capacity', '--publish-capacity', [CompletionResultType]::ParameterName, 'After the pass, publish the free addresses for the admission policy of Kubermatic machines, to be believed for so long: at least twice as long as from one run to the next, for example 10m')
             [CompletionResult]::new('--network', '--network', [CompletionResultType]::ParameterName, 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to print the report')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to print the report')

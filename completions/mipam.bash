@@ -672,7 +672,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__reconcile)
-            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --publish-capacity --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -686,6 +686,10 @@ _mipam() {
                     return 0
                     ;;
                 --max-in-flight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --publish-capacity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -49,6 +49,7 @@ set edit:completion:arg-completer[mipam] = {|@words|
         &'mipam;reconcile'= {
             cand --out 'With --dir: leave the files there alone and write the result to this directory'
             cand --max-in-flight 'How many writes may be under way at the same time'
+            cand --publish-capacity 'After the pass, publish the free addresses for the admission policy of Kubermatic machines, to be believed for so long: at least twice as long as from one run to the next, for example 10m'
             cand --network 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full'
             cand -o 'How to print the report'
             cand --output 'How to print the report'

@@ -50,6 +50,7 @@ complete -c mipam -n "__fish_mipam_needs_command" -f -a "man" -d 'Print the manu
 complete -c mipam -n "__fish_mipam_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l out -d 'With --dir: leave the files there alone and write the result to this directory' -r -f -a "(__fish_complete_directories)"
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l max-in-flight -d 'How many writes may be under way at the same time' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l publish-capacity -d 'After the pass, publish the free addresses for the admission policy of Kubermatic machines, to be believed for so long: at least twice as long as from one run to the next, for example 10m' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'

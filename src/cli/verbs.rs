@@ -234,6 +234,9 @@ Examples:
   # The same on files: read lab, write the result to lab-out
   mipam reconcile --dir lab --out lab-out
 
+  # Kubermatic machines, without a configuration file
+  mipam reconcile --network 192.168.1.128/25,192.168.1.1,192.168.1.1
+
   # For a program: who got which address?
   mipam reconcile -o json";
 
@@ -288,7 +291,11 @@ Examples:
   mipam check-capacity --pool lab --need 5
 
   # Is there room to scale a MachineSet to 12?
-  mipam check-capacity --for machineset/openshift-machine-api/workers --replicas 12";
+  mipam check-capacity --for machineset/openshift-machine-api/workers --replicas 12
+
+  # The same for a MachineDeployment of Kubermatic, with networks and no configuration file
+  mipam check-capacity --for machinedeployment/kube-system/workers --replicas 12 \\
+    --network 192.168.1.128/25,192.168.1.1,192.168.1.1";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

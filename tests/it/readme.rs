@@ -1,5 +1,5 @@
-//! The README is true: its commands are run, on the lab example as files and on a real API server, and print
-//! what it says.
+//! The README is true: its commands are run, on the examples as files and on a real API server, and print what
+//! it says.
 
 use crate::bed::accounts::ADMIN;
 use crate::bed::{self, Profile};
@@ -43,7 +43,9 @@ fn the_commands_of_the_readme_print_what_it_says() {
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let lab = root.join("examples/lab");
     let scratch = tempfile::tempdir().unwrap();
-    copy(&lab, &scratch.path().join("examples/lab"));
+    for example in std::fs::read_dir(root.join("examples")).unwrap().map(|e| e.unwrap()) {
+        copy(&example.path(), &scratch.path().join("examples").join(example.file_name()));
+    }
     std::fs::copy(lab.join("ipam-config.yaml"), scratch.path().join("ipam-config.yaml")).unwrap();
     let bed = bed::shared(Profile::Own).lock();
     bed.namespace("mipam-system");
