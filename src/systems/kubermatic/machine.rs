@@ -51,12 +51,17 @@ impl Network {
     pub(super) fn read(kind: Kind, object: &Object) -> Self {
         let mut network = Self { cidrs: Vec::new(), families: Families::Unsaid, problems: Vec::new() };
         let path = place(kind);
-        let raw = path.iter().try_fold(&object.0, |at, key| at.get(key)).filter(|n| !n.is_null());
-        let place = path.join(".");
-        if raw.is_some_and(|n| !n.is_object()) {
-            network.problems.push(format!("{place} is no map of settings"));
-            return network;
+        let mut raw = Some(&object.0);
+        for (depth, key) in path.iter().enumerate() {
+            raw = raw.and_then(|at| at.get(key)).filter(|inner| !inner.is_null());
+            // What is in the way would be lost if a network were put there.
+            if raw.is_some_and(|inner| !inner.is_object()) {
+                let place = path[..=depth].join(".");
+                network.problems.push(format!("{place} is no map of settings"));
+                return network;
+            }
         }
+        let place = path.join(".");
         match text(raw.and_then(|n| n.get("cidr"))) {
             Ok("") => {}
             Ok(cidr) => network.add(cidr, &format!("{place}.cidr")),
@@ -193,5 +198,10 @@ mod tests {
         }
         assert_eq!(read(&json!("10.0.0.5/24")).problems.len(), 1);
         assert_eq!(read(&json!({ "ipFamily": "ipv4" })).problems.len(), 1);
+        for spec in [json!("x"), json!({ "providerSpec": [] }), json!({ "providerSpec": { "value": "{}" } })]
+        {
+            let machine = Object(json!({ "spec": spec }));
+            assert_eq!(Network::read(MACHINE, &machine).problems.len(), 1, "{spec}");
+        }
     }
 }

@@ -4,6 +4,8 @@
 mod fault;
 mod gate;
 mod machine;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use super::{System, paused, scale};
