@@ -2,7 +2,7 @@
 
 use super::proxy::Fault;
 use super::stage::Stage;
-use super::weather::weather;
+use super::weather::{self, weather};
 use std::collections::BTreeMap;
 
 #[test]
@@ -12,7 +12,7 @@ fn a_network_that_cuts_delays_and_garbles_costs_time_and_nothing_else() {
     let mut faults: BTreeMap<Fault, usize> = BTreeMap::new();
     let mut codes = Vec::new();
     // From weather that a run gets through to weather that it does not.
-    for chance in [10, 25, 45, 60, 80, 30] {
+    for chance in [10, 30, 45, 60, 30] {
         let ways: [(bool, &[&str]); 2] = [(true, &[]), (false, &["-n", "dual"])];
         let runs = ways.map(|(cron, more)| {
             let tactic = weather(stage.dice.split(), chance);
@@ -31,6 +31,8 @@ fn a_network_that_cuts_delays_and_garbles_costs_time_and_nothing_else() {
         }
     }
     eprintln!("{} faults: {faults:?}; {codes:?}", faults.values().sum::<usize>());
-    assert!(faults.len() >= 14, "not every fault was met: {faults:?}");
+    let mut missed = weather::ALL.to_vec();
+    missed.retain(|fault| !faults.contains_key(fault));
+    assert!(missed.is_empty(), "{missed:?} never happened");
     stage.end();
 }

@@ -9,22 +9,29 @@ pub fn weather(mut dice: Dice, chance: usize) -> Tactic {
     Box::new(move |_, _| dice.percent(chance).then(|| fault(&mut dice)))
 }
 
+/// Every fault but delays, which are many. Those after which nobody knows whether the change was made come
+/// most often.
+pub const ALL: [Fault; 13] = [
+    Fault::CutBefore,
+    Fault::Stall,
+    Fault::Busy(None),
+    Fault::Busy(Some(1)),
+    Fault::BusyStatus,
+    Fault::Fail(500),
+    Fault::Fail(504),
+    Fault::CutAfter,
+    Fault::FailAfter(500),
+    Fault::FailAfter(504),
+    Fault::Short,
+    Fault::ShortChunk,
+    Fault::HalfJson,
+];
+const LIKELY: &[Fault] = ALL.split_at(7).1;
+
 fn fault(dice: &mut Dice) -> Fault {
-    match dice.below(24) {
-        0..=2 => Fault::CutBefore,
-        3..=5 => Fault::CutAfter,
-        6..=8 => Fault::Delay(Duration::from_millis(50 * (1 + dice.below(8) as u64))),
-        // It costs as long as mipam waits, so it is rare.
-        9 if dice.percent(30) => Fault::Stall,
-        9 | 10 => Fault::Busy(None),
-        11 => Fault::Busy(Some(1)),
-        12 => Fault::BusyStatus,
-        13 => Fault::Fail(500),
-        14 => Fault::Fail(504),
-        15 => Fault::FailAfter(500),
-        16 | 17 => Fault::FailAfter(504),
-        18 | 19 => Fault::Short,
-        20 | 21 => Fault::ShortChunk,
-        _ => Fault::HalfJson,
+    match dice.below(10) {
+        0 => Fault::Delay(Duration::from_millis(50 * (1 + dice.below(8) as u64))),
+        1..5 => *dice.pick(&ALL),
+        _ => *dice.pick(LIKELY),
     }
 }
