@@ -4,6 +4,7 @@
 
 mod bed;
 mod cli;
+mod fuzz;
 mod growth;
 mod ledger;
 mod purity;
