@@ -10,5 +10,6 @@ mod ledger;
 mod purity;
 mod race;
 mod readme;
+mod scale;
 mod scenario;
 mod sim;

@@ -7,4 +7,4 @@ mod exhaustive;
 mod fault;
 mod protections;
 mod random;
-mod stage;
+pub(crate) mod stage;
