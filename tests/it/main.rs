@@ -7,6 +7,7 @@ mod cli;
 mod fuzz;
 mod growth;
 mod ledger;
+mod peer_bugs;
 mod purity;
 mod race;
 mod readme;
