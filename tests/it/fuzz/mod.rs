@@ -14,8 +14,11 @@ const DENSE: &str = "ipam-config: {pools: [{name: a, ranges: [10.0.0.0/24, 10.0.
                      10.0.0.1, exclude: [10.0.0.9], reserved: {m: 10.0.0.8}, reuse-after: 1h, interface: [a, b], \
                      match: {systems: [elf], labels: {a: b}}}], service-cidrs: [10.96.0.0/12], metal3: auto}\n";
 
+/// So many cases, unless `PROPTEST_CASES` asks for more or fewer.
 fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let config = if asked { ProptestConfig::default() } else { ProptestConfig::with_cases(cases) };
+    ProptestConfig { failure_persistence: None, ..config }
 }
 
 fn bytes(longest: usize) -> impl Strategy<Value = Vec<u8>> {

@@ -199,6 +199,15 @@ fn alone(world: World<'_>, decision: &Decision) {
                 let stranger = entry.holders.iter().find(|h| other(&h.owner));
                 assert!(stranger.is_none(), "{slot:?} is given to {} and held: {entry:?}", claim.owner);
             }
+            // Where it cannot be told which network an address was seen in, it counts in all of them.
+            let seen = world.holdings.iter().filter(|h| h.address == slot.address && h.pools.is_none());
+            for holding in seen {
+                let theirs = match &holding.holder {
+                    Some(holder) => holding.adopt != Adopt::IfFree && !holder.owner.same(&claim.owner),
+                    None => entry.is_none(),
+                };
+                assert!(!theirs, "{slot:?} is given to {} and in use: {holding:?}", claim.owner);
+            }
             if let Some(Standing::Cooling { until }) = entry.map(|e| &e.standing)
                 && *until > NOW
             {
