@@ -8,6 +8,7 @@ use mipam::model::{Object, ObjectRef};
 use mipam::plan::Scope;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A fault in one of the passes of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,9 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
             Step::Patch { patch, merge } => {
                 world.edit(&reference(patch), |o: &mut Object| scenario::merge(&mut o.0, merge));
             }
-            Step::Config { config } => world.config = mipam::config::parse("config.yaml", config).unwrap(),
+            Step::Config { config } => {
+                world.config = Arc::new(mipam::config::parse("config.yaml", config).unwrap())
+            }
             Step::Run { run, .. } => {
                 let Some(scope) = scope(run) else { continue };
                 let fault = story.filter(|s| s.pass == requests.len()).map(|s| (s.request, s.fault));
