@@ -163,7 +163,9 @@ impl Checker {
             let kept = after.firm(member) || after.entries().any(marked);
             assert!(
                 kept || !carried || !before.firm(member) || rules.forced || rules.fresh_since == 0,
-                "S3: {member:?} is carried, and nothing binds it any more"
+                "S3: {member:?} is carried, and nothing binds it any more: {:?} became {:?}",
+                before.entries().find(|e| e.address == *home && e.network == *network),
+                after.entries().find(|e| e.address == *home && e.network == *network),
             );
         }
         for (key, entry) in new.iter().filter(|(_, e)| !matches!(e.standing, Standing::Cooling(_))) {
