@@ -32,6 +32,11 @@ impl Rules {
         self.config.pools.iter().map(|p| &p.network).collect::<BTreeSet<_>>().len()
     }
 
+    /// Has a pool of this network the address?
+    pub fn offers(&self, address: IpAddr, network: &str) -> bool {
+        self.config.pools.iter().any(|p| *p.network == *network && within(p, address))
+    }
+
     /// S2: a host of this name may have the address.
     pub fn allows(&self, address: IpAddr, network: &str, name: &str) {
         let bad = |why: &str| panic!("S2: {address} was given to {name}: {why}");
