@@ -1,6 +1,8 @@
 //! The decision on random worlds: whatever comes and goes, no address has two owners, none lies outside its
 //! pool, and a second decision changes nothing.
 
+mod sets;
+
 use super::*;
 use crate::addr::parse_span;
 use crate::ledger::{Head, by_page, object_name};

@@ -84,7 +84,7 @@ fn bug_04_overlapping_pools() {
     // Recorded and not written: only the ledger has it.
     let unwritten = || Bent { refused: Some("z".into()), ..Bent::default() };
     pass(&world, &unwritten(), Scope::default());
-    world.config = parse("f", &other).unwrap();
+    world.config = parse("f", &other).unwrap().into();
     world.create(&machine("a"));
     pass(&world, &unwritten(), Scope::default());
     assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.5/16"));

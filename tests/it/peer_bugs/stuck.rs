@@ -78,7 +78,7 @@ fn bug_30_waiting_claims_are_not_woken_and_free_goes_negative() {
     clean(&world);
     // A person takes three addresses out of the pool, two of them in use.
     let shrunk = CONFIG.replace("prefix: 16", "prefix: 16, exclude: [10.0.0.255-10.0.1.1]");
-    world.config = parse("f", &shrunk).unwrap();
+    world.config = parse("f", &shrunk).unwrap().into();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let scope = Scope::default();
@@ -88,7 +88,7 @@ fn bug_30_waiting_claims_are_not_woken_and_free_goes_negative() {
     assert_eq!(line.percent(), 100);
     assert_eq!(clean(&world).report.pending.len(), 1);
 
-    world.config = parse("f", &CONFIG.replace("10.0.1.1", "10.0.1.2")).unwrap();
+    world.config = parse("f", &CONFIG.replace("10.0.1.1", "10.0.1.2")).unwrap().into();
     let outcome = clean(&world);
     assert_eq!(address(&world, "e").as_deref(), Some("10.0.1.2/16"), "{:?}", outcome.report.pending);
 }

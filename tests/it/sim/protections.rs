@@ -1,6 +1,7 @@
 //! One test per protection that no scenario can show: each fails when the protection is taken out.
 
 use super::bent::{Bent, address, machine, pass, world};
+use super::fault::Fault;
 use super::stage::{World, kinds};
 use mipam::cluster::ClusterError;
 use mipam::ledger::{CONFIG_MAP, object_name};
@@ -146,4 +147,33 @@ fn an_address_that_somebody_else_came_to_have_is_not_given() {
     let outcome = pass(&world, &Bent::default(), Scope::default());
     assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.255/16"), "{:?}", outcome.report);
     assert_eq!(outcome.report.problems.len(), 1, "both have it in the ledger: {:?}", outcome.report.problems);
+}
+
+#[test]
+fn a_set_that_could_not_be_withdrawn_at_its_home_keeps_all_its_parts() {
+    let three = |name: &str| {
+        machine(name)
+            .replace("[{networkName: lab}]", "[{networkName: lab}, {networkName: lab}, {networkName: lab}]")
+    };
+    let (home, other) =
+        (object_name("10.0.0.254".parse().unwrap()), object_name("10.0.1.0".parse().unwrap()));
+    let page = |world: &World, name: &str| {
+        world.sim.all().into_iter().find(|(k, o)| *k == CONFIG_MAP && o.name() == name).map(|(_, o)| o)
+    };
+    // A run dies when the set is recorded and not yet bound.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let half_done = |at: usize| {
+        let world = world(&[]);
+        world.create(&three("a"));
+        runtime.block_on(world.pass(&Scope::default(), Some((at, Fault::CrashAfter))));
+        page(&world, &other).is_some().then_some(world)
+    };
+    let world = (0..100).find_map(half_done).expect("a run that dies in between");
+    // Then the machine no longer waits, another one does, and the object of the home cannot be written.
+    world.edit(&MACHINE.at("ns", "a"), |o| drop(o.ensure_object(&["spec"]).shift_remove("lifecycleHooks")));
+    world.create(&machine("b"));
+    let before = page(&world, &other);
+    pass(&world, &Bent { refused: Some(home), ..Bent::default() }, Scope::default());
+    assert_eq!(page(&world, &other), before, "whoever binds the set at its home counts on it");
 }
