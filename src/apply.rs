@@ -58,6 +58,10 @@ pub async fn record(
         return Ok(if nothing { Recorded::Done { failed } } else { Recorded::Conflict });
     };
     for (page, mut changes) in ledger::by_page(&decision.changes) {
+        if let Some(error) = hangs_on_failed(ledger, &changes, &failed) {
+            failed.push((page, error));
+            continue;
+        }
         changes.retain(|(_, change)| !part_of_failed(change, &failed));
         match swap(cluster, ledger, page, &epoch, &changes, changed).await {
             Ok(()) => {}
@@ -165,6 +169,20 @@ fn part_of_failed(change: &Change, failed: &[(IpAddr, ClusterError)]) -> bool {
     let Change::Put(allocation) = change else { return false };
     let Standing::Member { home } = &allocation.standing else { return false };
     failed.iter().any(|(page, _)| *page == ledger::page(home.address))
+}
+
+/// An entry whose set could not be withdrawn at its home is still part of that set: whoever binds it would not
+/// notice that it went.
+fn hangs_on_failed(
+    ledger: &Ledger,
+    changes: &[(Slot, Change)],
+    failed: &[(IpAddr, ClusterError)],
+) -> Option<ClusterError> {
+    let homes = changes.iter().filter_map(|(slot, _)| match &ledger.allocations().get(slot)?.standing {
+        Standing::Member { home } => Some(ledger::page(home.address)),
+        _ => None,
+    });
+    homes.into_iter().find_map(|home| failed.iter().find(|(page, _)| *page == home)).map(|(_, e)| e.clone())
 }
 
 /// How a write to an owner ended.

@@ -217,13 +217,14 @@ impl Pass<'_> {
         answers: Vec<(Option<&Served>, Write, Written)>,
         mut changed: Vec<Changed>,
     ) -> Outcome {
+        let freed = decision.released.iter().filter(|a| recorded.is_none_or(|r| r.holds(&a.slot)));
         let mut report = ReconcileReport {
             api_version: API_VERSION,
             kind: "ReconcileReport",
             dry_run: self.dry_run,
             allocated: Vec::new(),
             kept: sight.survey.settled.iter().filter(|o| self.scope.serves(o)).count(),
-            released: decision.released.iter().flat_map(|a| lines(a, &sight.pools)).collect(),
+            released: freed.flat_map(|a| lines(a, &sight.pools)).collect(),
             pending: sight.survey.pending.iter().filter(|p| self.in_scope(p)).cloned().collect(),
             problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
             reads: 0,

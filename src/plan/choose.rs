@@ -85,8 +85,9 @@ impl<'a> Chooser<'a> {
                 return Err(why);
             }
         }
-        let surplus = self.mark_surplus(claim, &picks, decision);
-        self.record(claim, &picks, surplus, decision);
+        self.mark_surplus(claim, &picks, decision);
+        self.stand_alone(claim, decision);
+        self.record(claim, &picks, decision);
         Ok(Some(self.met(&picks)))
     }
 
@@ -276,28 +277,49 @@ impl<'a> Chooser<'a> {
     /// Entries of an owner that still waits, for devices that have another address by now. They are only
     /// marked: they are freed when the owner no longer waits, because until then a late writer may still
     /// give them to it.
-    fn mark_surplus(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) -> bool {
-        let mut any = false;
+    fn mark_surplus(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) {
         for (_, allocation) in self.records.held_by(&claim.owner) {
             let wanted = picks.iter().any(|p| p.slot == allocation.slot);
             let carried = self.in_use.get(&allocation.slot).into_iter().flatten();
             let carried = carried.filter_map(|h| h.holder.as_ref()).any(|h| h.owner.same(&claim.owner));
+            // What it carries may be from pools that only another configuration has.
+            let carried = carried || claim.presets.iter().any(|p| p.address == allocation.slot.address);
             if wanted || carried || claim.gate == Gate::Asked || self.shared(&claim.owner, allocation) {
                 continue;
             }
-            any = true;
-            if allocation.standing != Standing::Surplus {
-                let marked = Allocation { standing: Standing::Surplus, ..allocation.clone() };
-                decision.changes.insert(allocation.slot.clone(), Change::Put(marked));
+            let marked = Allocation { standing: Standing::Surplus, ..allocation.clone() };
+            match &allocation.standing {
+                Standing::Surplus => {}
+                // What hangs on it stands on its own first.
+                Standing::Home { bound: true, .. } => {
+                    decision.binds.insert(allocation.slot.clone(), marked);
+                }
+                _ => {
+                    decision.changes.insert(allocation.slot.clone(), Change::Put(marked));
+                }
             }
         }
-        any
+    }
+
+    /// What is binding stays so, though the home of its set is surplus now: whoever bound it may be about to write
+    /// it to its owner.
+    fn stand_alone(&self, claim: &Claim, decision: &mut Decision) {
+        for (_, member) in self.records.held_by(&claim.owner) {
+            if let Standing::Member { home } = &member.standing
+                && self.settled(member)
+                && decision.binds.get(home).is_some_and(|h| h.standing == Standing::Surplus)
+                && !decision.changes.contains_key(&member.slot)
+            {
+                let alone = Allocation { standing: Standing::Bound, ..member.clone() };
+                decision.changes.insert(member.slot.clone(), Change::Put(alone));
+            }
+        }
     }
 
     /// Records what is new. Several ledger objects: tentative everywhere first, and bound by the home entry,
     /// the first in the order of writing.
-    fn record(&self, claim: &Claim, picks: &[Pick], anew: bool, decision: &mut Decision) {
-        let mut new: Vec<&Pick> = picks.iter().filter(|p| !p.firm || anew).collect();
+    fn record(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) {
+        let mut new: Vec<&Pick> = picks.iter().filter(|p| !p.firm).collect();
         new.sort_by(|a, b| a.slot.cmp(&b.slot));
         let Some(home) = new.first().map(|p| p.slot.clone()) else { return };
         let one_object = new.iter().all(|p| page(p.slot.address) == page(home.address));

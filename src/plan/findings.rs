@@ -21,10 +21,16 @@ pub(super) fn occupy<'a>(
 ) -> InUse<'a> {
     let mut in_use: InUse<'a> = BTreeMap::new();
     for holding in world.holdings {
-        for network in networks(world.pools, holding.address, holding.pools.as_ref()) {
+        let networks = counted(world, holding);
+        // Where it may be in several, the one in which it is recorded is the one that it is in.
+        let known = networks.len() > 1 && networks.iter().any(|n| recorded(holding, n, records));
+        for network in networks {
+            let known_elsewhere = known && !recorded(holding, &network, records);
             let slot = Slot { address: holding.address, network };
             board.block(&slot);
-            adopt(world, holding, &slot, records, decision);
+            if !known_elsewhere {
+                adopt(world, holding, &slot, records, decision);
+            }
             in_use.entry(slot).or_default().push(holding);
         }
     }
@@ -39,6 +45,33 @@ pub(super) fn occupy<'a>(
         }
     }
     in_use
+}
+
+/// The networks in which a holding counts. Where no pool of its device has it, another configuration may have
+/// given it: then the ledger says in which network, and it takes nothing from the others.
+fn counted(world: World<'_>, holding: &Holding) -> Vec<Network> {
+    let address = holding.address;
+    if let (Some(own), Some(holder)) = (&holding.pools, &holding.holder)
+        && !world.pools.iter().any(|p| p.contains(address) && serves(own, p))
+    {
+        let first = Slot { address, network: "".into() };
+        let entries =
+            world.ledger.allocations().range(first..).take_while(|(slot, _)| slot.address == address);
+        let its = entries.filter(|(_, a)| a.holders.iter().any(|h| h.owner.same(&holder.owner)));
+        let networks: Vec<Network> = its.map(|(slot, _)| slot.network.clone()).collect();
+        if !networks.is_empty() {
+            return networks;
+        }
+    }
+    networks(world.pools, address, holding.pools.as_ref())
+}
+
+/// Does the ledger have the address for whom it is seen on, in this network?
+fn recorded(holding: &Holding, network: &Network, records: &Records<'_>) -> bool {
+    holding.holder.as_ref().is_some_and(|holder| {
+        let mut held = records.held_by(&holder.owner);
+        held.any(|(_, a)| a.slot.address == holding.address && a.slot.network == *network)
+    })
 }
 
 /// The networks in which an address counts: those of the pools that are its own, else all whose pools have

@@ -89,7 +89,7 @@ pub struct Decision {
     pub released: Vec<Allocation>,
     /// Changes to the ledger, by address.
     pub changes: BTreeMap<Slot, Change>,
-    /// Home entries to be made binding once all of [`Decision::changes`] are recorded.
+    /// Home entries to be made binding, or to be withdrawn, once all of [`Decision::changes`] are recorded.
     pub binds: BTreeMap<Slot, Allocation>,
 }
 

@@ -3,6 +3,7 @@
 use super::Decision;
 use super::choose::Chooser;
 use super::findings::{networks, serves, stands_for};
+use super::records::Firmness;
 use crate::addr::unusable_in_subnet;
 use crate::ledger::Change;
 use crate::model::{Adopt, Allocation, Holder, Owner, Preset, Slot, Standing};
@@ -96,6 +97,9 @@ impl Chooser<'_> {
             return Some(why);
         }
         let entry = self.records.at(slot);
+        if entry.is_some_and(|e| self.records.firmness(e) == Firmness::Void) {
+            return Some("an interrupted run had begun to record it; the next reconcile gives it".to_owned());
+        }
         // As this pass leaves it: somebody may have got it, or it may have begun to rest.
         let (standing, holders) = match decision.changes.get(slot) {
             Some(Change::Put(new)) => (Some(&new.standing), &new.holders[..]),

@@ -1,7 +1,8 @@
 //! What the ledger says: what is held, what is freed now, what rests, and which tentative sets are void.
 
-use super::release::rest;
+use super::release::{FORCED_REST, rest};
 use super::{Board, Decision, Scope, World};
+use crate::addr::Family;
 use crate::ledger::Change;
 use crate::model::{Allocation, Gate, Holder, Owner, Problem, Slot, Standing};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,21 +19,27 @@ pub(super) struct Records<'a> {
     unreadable: BTreeSet<IpAddr>,
 }
 
-/// Owners that wait, and owners that were seen, each sorted.
+/// Owners that wait, owners that were seen, and what was seen on whom, each sorted.
 struct Wishes<'a> {
     waiting: Vec<&'a Owner>,
     seen: Vec<&'a Owner>,
+    /// Which devices have an address, and of which family.
+    equipped: Vec<(&'a Holder, Family)>,
+    in_use: Vec<IpAddr>,
 }
 
 impl<'a> Wishes<'a> {
     fn of(world: World<'a>) -> Self {
         if world.ledger.allocations().is_empty() {
-            return Self { waiting: Vec::new(), seen: Vec::new() };
+            return Self { waiting: Vec::new(), seen: Vec::new(), equipped: Vec::new(), in_use: Vec::new() };
         }
         let closed = world.claims.iter().filter(|c| c.gate != Gate::Open);
+        let held = || world.holdings.iter().filter_map(|h| Some((h.holder.as_ref()?, h.address)));
         Self {
             waiting: sorted(closed.map(|c| &*c.owner)),
-            seen: sorted(world.holdings.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner))),
+            seen: sorted(held().map(|(holder, _)| &*holder.owner)),
+            equipped: sorted(held().map(|(holder, address)| (holder, Family::of(address)))),
+            in_use: sorted(world.holdings.iter().map(|h| h.address)),
         }
     }
 }
@@ -89,24 +96,37 @@ impl<'a> Records<'a> {
             }
             return;
         }
-        if self.firmness(allocation) == Firmness::Void || self.unwanted(allocation, wishes, world.scope) {
+        if self.firmness(allocation) == Firmness::Void {
+            // Nobody gets it before it is taken out: who recorded it anew for its old set, word for word, would
+            // change nothing, and a run that still sees it void could give it to another unnoticed.
+            decision.changes.insert(slot.clone(), Change::Remove);
+            board.block(slot);
+            return;
+        }
+        if self.unwanted(allocation, wishes, world.scope) {
             decision.changes.insert(slot.clone(), Change::Remove);
             return;
         }
-        // A pool that was moved to another network took its addresses along: they are in use there, too.
-        let moved = world.pools.iter().filter(|p| p.name == allocation.pool && p.network != slot.network);
-        for pool in moved {
-            board.block(&Slot { address: slot.address, network: pool.network.clone() });
+        if self.superseded(allocation, wishes, world.scope) {
+            self.withdraw(allocation, world, wishes, decision);
+            board.block(slot);
+            return;
         }
         let gone = |h: &&Holder| world.gone.contains(&h.owner) && world.scope.serves(&h.owner);
         let live: Vec<&Holder> = allocation.holders.iter().filter(|h| !gone(h)).collect();
         self.held.extend(live.iter().map(|h| (*h, allocation)));
-        if live.len() == allocation.holders.len() {
+        if !live.is_empty() {
             board.block(slot);
+            // A pool that was moved to another network took its addresses along: they are in use there, too.
+            let moved = world.pools.iter().filter(|p| p.name == allocation.pool && p.network != slot.network);
+            for pool in moved {
+                board.block(&Slot { address: slot.address, network: pool.network.clone() });
+            }
+        }
+        if live.len() == allocation.holders.len() {
             return;
         }
         if !live.is_empty() {
-            board.block(slot);
             let holders = live.into_iter().cloned().collect();
             decision.changes.insert(slot.clone(), Change::Put(Allocation { holders, ..allocation.clone() }));
             return;
@@ -140,6 +160,45 @@ impl<'a> Records<'a> {
                 && wishes.waiting.binary_search(&owner).is_err()
                 && (!surplus || wishes.seen.binary_search(&owner).is_ok())
         })
+    }
+
+    /// Has the owner got another address where it should have had this one? Two runs that saw the world
+    /// differently may each have recorded one for it, in different objects; only one of them was written.
+    fn superseded(&self, allocation: &Allocation, wishes: &Wishes<'_>, scope: &Scope) -> bool {
+        let family = Family::of(allocation.slot.address);
+        self.firmness(allocation) == Firmness::Firm
+            && wishes.in_use.binary_search(&allocation.slot.address).is_err()
+            && allocation.holders.iter().all(|holder| {
+                scope.serves(&holder.owner)
+                    && wishes.waiting.binary_search(&&*holder.owner).is_err()
+                    && wishes.equipped.binary_search(&(holder, family)).is_ok()
+            })
+    }
+
+    /// Lets a superseded entry rest, as long as one that was released by force: a person may have replaced the
+    /// address by hand, and changes it back. What hangs on it stands on its own first.
+    fn withdraw(
+        &self,
+        allocation: &Allocation,
+        world: World<'_>,
+        wishes: &Wishes<'_>,
+        decision: &mut Decision,
+    ) {
+        let rest = rest(world.pools, &allocation.slot).max(FORCED_REST);
+        let standing = Standing::Cooling { until: world.now.saturating_add(rest) };
+        let resting = Allocation { standing, ..allocation.clone() };
+        let Standing::Home { set, .. } = &allocation.standing else {
+            decision.changes.insert(allocation.slot.clone(), Change::Put(resting));
+            return;
+        };
+        for member in set.iter().filter_map(|slot| self.allocations.get(slot)) {
+            let hangs = matches!(&member.standing, Standing::Member { home } if *home == allocation.slot);
+            if hangs && !self.superseded(member, wishes, world.scope) {
+                let alone = Allocation { standing: Standing::Bound, ..member.clone() };
+                decision.changes.insert(member.slot.clone(), Change::Put(alone));
+            }
+        }
+        decision.binds.insert(allocation.slot.clone(), resting);
     }
 
     /// How far this entry can be relied on.
@@ -194,10 +253,10 @@ impl<'a> Records<'a> {
     }
 }
 
-fn sorted<'o>(owners: impl Iterator<Item = &'o Owner>) -> Vec<&'o Owner> {
-    let mut owners: Vec<&Owner> = owners.collect();
-    owners.sort();
-    owners
+fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.collect();
+    all.sort();
+    all
 }
 
 fn key(owner: &Owner) -> (&str, &str, &str, &str) {

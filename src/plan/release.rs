@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A forced release may be of an address that something still uses: it rests at least this long.
-const FORCED_REST: Seconds = 600;
+pub(super) const FORCED_REST: Seconds = 600;
 
 /// What is to be released.
 #[derive(Clone, Debug)]

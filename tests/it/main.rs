@@ -4,11 +4,15 @@
 
 mod admission;
 mod bed;
+mod chaos;
 mod cli;
+mod fuzz;
 mod growth;
 mod ledger;
+mod peer_bugs;
 mod purity;
 mod race;
 mod readme;
+mod scale;
 mod scenario;
 mod sim;

@@ -8,6 +8,8 @@ use mipam::model::{Object, ObjectRef};
 use mipam::plan::Scope;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A fault in one of the passes of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +61,7 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
             Step::Config { config } => file = Some(config.clone()),
             Step::Run { run, exit, .. } => {
                 let Some(scope) = scope(run) else { continue };
-                world.config = scenario::config(file.as_deref(), run);
+                world.config = Arc::new(scenario::config(file.as_deref(), run));
                 let fault = story.filter(|s| s.pass == requests.len()).map(|s| (s.request, s.fault));
                 let (_, made) = world.pass(&scope, fault).await;
                 requests.push(made);
@@ -83,40 +85,46 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
     (after, requests)
 }
 
-#[test]
-fn every_fault_at_every_request_of_every_scenario() {
+/// Every fault at every request of one scenario; returns how many stories that were.
+fn every_fault_of(folder: &Path, scenario: &Scenario) -> usize {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let (mut stories, mut scenarios) = (0, 0);
-    for folder in scenario::folders() {
-        let scenario = scenario::load(&folder);
-        if other_writes(&scenario) || !scenario.profiles.iter().any(|p| p == "own") {
-            continue;
-        }
-        scenarios += 1;
-        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let expected = scenario::expected(&folder)["after"].clone();
-        let (after, requests) = runtime.block_on(play(&folder, &scenario, None));
-        assert_eq!(after, expected, "{name} on the simulation, without faults");
-        for (pass, made) in requests.iter().enumerate() {
-            for request in 0..*made {
-                for fault in Fault::ALL {
-                    stories += 1;
-                    let story = Story { pass, request, fault };
-                    let played = std::panic::AssertUnwindSafe(|| {
-                        runtime.block_on(play(&folder, &scenario, Some(story))).0
-                    });
-                    let after = std::panic::catch_unwind(played).unwrap_or_else(|cause| {
-                        let text = cause.downcast_ref::<String>().cloned().unwrap_or_default();
-                        panic!("{name}, {story:?}: {text}")
-                    });
-                    assert_eq!(
-                        after, expected,
-                        "{name}, {story:?}: not the state that a run without faults reaches"
-                    );
-                }
-            }
+    let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+    let expected = scenario::expected(folder)["after"].clone();
+    let (after, requests) = runtime.block_on(play(folder, scenario, None));
+    assert_eq!(after, expected, "{name} on the simulation, without faults");
+    let mut stories = 0;
+    for (pass, made) in requests.iter().enumerate() {
+        for (request, fault) in (0..*made).flat_map(|r| Fault::ALL.map(|f| (r, f))) {
+            stories += 1;
+            let story = Story { pass, request, fault };
+            let played =
+                std::panic::AssertUnwindSafe(|| runtime.block_on(play(folder, scenario, Some(story))).0);
+            let after = std::panic::catch_unwind(played).unwrap_or_else(|cause| {
+                let text = cause.downcast_ref::<String>().cloned().unwrap_or_default();
+                panic!("{name}, {story:?}: {text}")
+            });
+            assert_eq!(after, expected, "{name}, {story:?}: not the state that a run without faults reaches");
         }
     }
+    stories
+}
+
+#[test]
+fn every_fault_at_every_request_of_every_scenario() {
+    let all = scenario::folders().into_iter().map(|folder| (scenario::load(&folder), folder));
+    let all: Vec<_> =
+        all.filter(|(s, _)| !other_writes(s) && s.profiles.iter().any(|p| p == "own")).collect();
+    let (next, stories) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            threads.spawn(|| {
+                while let Some((scenario, folder)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    stories.fetch_add(every_fault_of(folder, scenario), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let (scenarios, stories) = (all.len(), stories.into_inner());
     assert!(scenarios > 30 && stories > 3_000, "only {stories} stories of {scenarios} scenarios were played");
 }

@@ -1,158 +1,16 @@
 //! One test per protection that no scenario can show: each fails when the protection is taken out.
 
+use super::bent::{Bent, address, machine, pass, world};
+use super::fault::Fault;
 use super::stage::{World, kinds};
-use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
+use mipam::cluster::ClusterError;
 use mipam::ledger::{CONFIG_MAP, object_name};
-use mipam::model::{Kind, Object, ObjectRef, Reason};
-use mipam::pass::{Outcome, Pass, Silent};
+use mipam::model::{Object, Reason};
+use mipam::pass::Outcome;
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
 use serde_json::json;
 use std::cell::RefCell;
-
-pub(super) const CONFIG: &str = "
-ipam-config:
-  lifecycle-hook: {name: ipamController, owner: network-admin}
-  pools:
-    - {name: a, ranges: [10.0.0.254-10.0.1.1], prefix: 16, gateway: 10.0.9.1}
-";
-
-pub(super) fn machine(name: &str) -> String {
-    format!(
-        "apiVersion: machine.openshift.io/v1beta1
-kind: Machine
-metadata: {{name: {name}, namespace: ns}}
-spec:
-  lifecycleHooks: {{preCreate: [{{name: ipamController, owner: network-admin}}]}}
-  providerSpec: {{value: {{network: {{devices: [{{networkName: lab}}]}}}}}}
-"
-    )
-}
-
-/// A cluster that lies in one way, and remembers what it was asked.
-#[derive(Default)]
-pub(super) struct Bent {
-    pub(super) asked: RefCell<Vec<String>>,
-    /// Lists leave this machine out, as a stale cache would.
-    pub(super) hidden: Option<&'static str>,
-    /// Looking for an object answers this.
-    pub(super) no_answer: Option<ClusterError>,
-    /// Writes to this object are refused.
-    pub(super) refused: Option<String>,
-    /// Called before the first replacement of a machine.
-    pub(super) before_write: RefCell<Option<Box<dyn FnOnce()>>>,
-    /// Called before the first write to the ledger.
-    pub(super) before_record: RefCell<Option<Box<dyn FnOnce()>>>,
-}
-
-struct Through<'a>(&'a World, &'a Bent);
-
-impl Through<'_> {
-    fn note(&self, verb: &str, kind: Kind) {
-        self.1.asked.borrow_mut().push(format!("{verb} {}", kind.resource()));
-    }
-
-    fn seen(&self, objects: Vec<Object>) -> Vec<Object> {
-        objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).collect()
-    }
-
-    fn record(&self, kind: Kind) {
-        if kind == CONFIG_MAP {
-            let before = self.1.before_record.borrow_mut().take();
-            before.into_iter().for_each(|act| act());
-        }
-    }
-
-    fn refuses(&self, object: &Object) -> Result<(), ClusterError> {
-        match &self.1.refused {
-            Some(name) if name == object.name() => {
-                Err(ClusterError::Refused { what: name.clone(), why: "no".into() })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Cluster for Through<'_> {
-    fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
-        self.0.sim.served(kinds)
-    }
-
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        self.note("list", kind);
-        Box::pin(async move { self.0.sim.list(kind).await.map(|all| self.seen(all)) })
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        self.note("list", kind);
-        self.0.sim.list_in(kind, namespace)
-    }
-
-    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
-        self.note("get", target.kind);
-        Box::pin(async move {
-            match &self.1.no_answer {
-                Some(error) if target.kind == MACHINE => Err(error.clone()),
-                _ => self.0.sim.get(target).await,
-            }
-        })
-    }
-
-    fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
-        Box::pin(async move {
-            self.refuses(object)?;
-            self.record(kind);
-            self.0.sim.create(kind, object).await
-        })
-    }
-
-    fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
-        Box::pin(async move {
-            self.refuses(object)?;
-            self.record(kind);
-            let before = self.1.before_write.borrow_mut().take().filter(|_| kind == MACHINE);
-            before.into_iter().for_each(|act| act());
-            self.0.sim.replace(kind, object).await
-        })
-    }
-
-    fn settle(&self) -> Answer<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn traffic(&self) -> &Traffic {
-        self.0.sim.traffic()
-    }
-}
-
-pub(super) fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let cluster = Through(world, bent);
-    let pass = Pass {
-        cluster: &cluster,
-        config: &world.config,
-        scope,
-        now: world.now,
-        in_flight: 4,
-        dry_run: false,
-        progress: &Silent,
-    };
-    runtime.block_on(pass.run(&|_| ())).unwrap()
-}
-
-pub(super) fn address(world: &World, name: &str) -> Option<String> {
-    let all = world.sim.all();
-    let (_, machine) = all.iter().find(|(k, o)| *k == MACHINE && o.name() == name)?;
-    let first = machine.0.pointer("/spec/providerSpec/value/network/devices/0/ipAddrs/0")?;
-    first.as_str().map(str::to_owned)
-}
-
-pub(super) fn world(machines: &[&str]) -> World {
-    let world = World::new(CONFIG);
-    machines.iter().for_each(|m| world.create(&machine(m)));
-    world
-}
 
 #[test]
 fn records_are_read_before_owners() {
@@ -289,4 +147,33 @@ fn an_address_that_somebody_else_came_to_have_is_not_given() {
     let outcome = pass(&world, &Bent::default(), Scope::default());
     assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.255/16"), "{:?}", outcome.report);
     assert_eq!(outcome.report.problems.len(), 1, "both have it in the ledger: {:?}", outcome.report.problems);
+}
+
+#[test]
+fn a_set_that_could_not_be_withdrawn_at_its_home_keeps_all_its_parts() {
+    let three = |name: &str| {
+        machine(name)
+            .replace("[{networkName: lab}]", "[{networkName: lab}, {networkName: lab}, {networkName: lab}]")
+    };
+    let (home, other) =
+        (object_name("10.0.0.254".parse().unwrap()), object_name("10.0.1.0".parse().unwrap()));
+    let page = |world: &World, name: &str| {
+        world.sim.all().into_iter().find(|(k, o)| *k == CONFIG_MAP && o.name() == name).map(|(_, o)| o)
+    };
+    // A run dies when the set is recorded and not yet bound.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let half_done = |at: usize| {
+        let world = world(&[]);
+        world.create(&three("a"));
+        runtime.block_on(world.pass(&Scope::default(), Some((at, Fault::CrashAfter))));
+        page(&world, &other).is_some().then_some(world)
+    };
+    let world = (0..100).find_map(half_done).expect("a run that dies in between");
+    // Then the machine no longer waits, another one does, and the object of the home cannot be written.
+    world.edit(&MACHINE.at("ns", "a"), |o| drop(o.ensure_object(&["spec"]).shift_remove("lifecycleHooks")));
+    world.create(&machine("b"));
+    let before = page(&world, &other);
+    pass(&world, &Bent { refused: Some(home), ..Bent::default() }, Scope::default());
+    assert_eq!(page(&world, &other), before, "whoever binds the set at its home counts on it");
 }

@@ -61,7 +61,7 @@ fn figures_are_no_part_of_the_ledger_and_nothing_is_published_unasked() {
     pass(&world);
     let target = mipam::publish::target();
     world.edit(&target, |o| o.ensure_object(&["data"]).clear());
-    world.config.publish = None;
+    std::sync::Arc::make_mut(&mut world.config).publish = None;
     world.create(&machine("b"));
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -1,6 +1,6 @@
 //! A world on the simulation: objects as users make them, and passes over them.
 
-use super::check::Checker;
+use super::check::{Checker, Rules};
 use super::fault::{Fault, Faulty};
 use crate::bed::documents;
 use mipam::cluster::sim::SimCluster;
@@ -14,7 +14,7 @@ use mipam::plan::Scope;
 use mipam::systems;
 use serde_json::Value;
 use std::cell::RefCell;
-use std::net::IpAddr;
+use std::sync::Arc;
 use std::task::Poll;
 
 pub const NOW: i64 = 1_800_000_000;
@@ -32,7 +32,7 @@ pub fn kind_of(object: &Object) -> Kind {
 
 pub struct World {
     pub sim: SimCluster,
-    pub config: Config,
+    pub config: Arc<Config>,
     pub checker: RefCell<Checker>,
     pub now: i64,
 }
@@ -44,6 +44,7 @@ impl World {
 
     pub fn with(config: Config) -> Self {
         let sim = SimCluster::new(&kinds());
+        let config = Arc::new(config);
         Self { sim, config, checker: RefCell::default(), now: NOW }
     }
 
@@ -57,7 +58,6 @@ impl World {
             if kind.namespaced {
                 metadata.entry("namespace").or_insert("default".into());
             }
-            self.by_hand(&object);
             self.sim.put(kind, &object).unwrap();
             if terminating {
                 self.sim.delete(&kind.at(object.namespace(), object.name())).unwrap();
@@ -78,8 +78,7 @@ impl World {
     }
 
     pub fn edit(&self, target: &ObjectRef, change: impl FnOnce(&mut Object)) {
-        let after = self.sim.edit(target, change).unwrap();
-        self.by_hand(&after);
+        self.sim.edit(target, change).unwrap();
         self.checker.borrow_mut().accept(&self.sim);
     }
 
@@ -88,12 +87,9 @@ impl World {
         self.checker.borrow_mut().accept(&self.sim);
     }
 
-    fn by_hand(&self, object: &Object) {
-        let devices = object.array("/spec/providerSpec/value/network/devices");
-        let addresses =
-            devices.iter().filter_map(|d| d["ipAddrs"].as_array()).flatten().filter_map(Value::as_str);
-        let addresses = addresses.filter_map(|a| a.split('/').next()?.parse::<IpAddr>().ok());
-        self.checker.borrow_mut().by_hand.extend(addresses);
+    /// The rules of a run that begins now.
+    fn rules(&self) -> Rules {
+        Rules::begin(&self.config, self.sim.version(), self.now)
     }
 
     /// A pass with a fault at one request; `None` where the process died. Also how many requests it made.
@@ -111,7 +107,8 @@ impl World {
                 }
             })
         };
-        let wrote = || self.checker.borrow_mut().check(&self.sim);
+        let rules = self.rules();
+        let wrote = || self.checker.borrow_mut().check(&self.sim, &rules);
         let (at, fault) = fault.map_or((usize::MAX, None), |(at, fault)| (at, Some(fault)));
         let faulty = Faulty::new(&self.sim, at, fault, &other, &wrote);
         let outcome = {
@@ -130,7 +127,8 @@ impl World {
     /// A pass without faults, checked after every write.
     pub async fn clean(&self, scope: &Scope) -> Result<Outcome, ObserveError> {
         let other = || -> Answer<'_, ()> { Box::pin(async { Ok(()) }) };
-        let wrote = || self.checker.borrow_mut().check(&self.sim);
+        let rules = self.rules();
+        let wrote = || self.checker.borrow_mut().check(&self.sim, &rules);
         let faulty = Faulty::new(&self.sim, usize::MAX, None, &other, &wrote);
         self.settings(&faulty, scope).run(&|_| ()).await
     }

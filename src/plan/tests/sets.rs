@@ -1,0 +1,87 @@
+//! Sets over several ledger objects, and records of which only one was written: what was found by the simulation.
+
+use super::*;
+
+fn slot(address: &str) -> Slot {
+    Slot { address: address.parse().unwrap(), network: "".into() }
+}
+
+fn entry(owner: &Arc<Owner>, device: &str, address: &str, standing: Standing) -> (Slot, Change) {
+    let allocation = Allocation {
+        slot: slot(address),
+        holders: vec![Holder { owner: owner.clone(), device: device.into() }],
+        pool: "a".into(),
+        since: 1_000_000,
+        standing,
+    };
+    (slot(address), Change::Put(allocation))
+}
+
+fn lab(ranges: &[&str], entries: Vec<(Slot, Change)>) -> Lab {
+    let mut lab = Lab::new(vec![pool("a", ranges, 16)]);
+    lab.record(&Decision { changes: entries.into_iter().collect(), ..Decision::default() });
+    lab
+}
+
+#[test]
+fn what_is_left_of_a_withdrawn_set_is_given_only_after_it_is_taken_out() {
+    // Its home is gone. Recorded anew for the same set it would be the same word for word: no write, nothing to
+    // conflict with, and another run that sees it void could give it away at the same time.
+    let m = owner("m", 1);
+    let member = Standing::Member { home: slot("10.0.0.255") };
+    let mut lab = lab(&["10.0.0.255-10.0.1.0"], vec![entry(&m, "1", "10.0.1.0", member)]);
+    let claims = [claim(&m, 2)];
+    let decision = lab.decide(&claims, &[], &[]);
+    assert!(decision.served.is_empty(), "{:?}", decision.served);
+    assert_eq!(decision.changes.get(&slot("10.0.1.0")), Some(&Change::Remove));
+    lab.record(&decision);
+    assert_eq!(lab.given(&claims), [["10.0.0.255", "10.0.1.0"]]);
+}
+
+#[test]
+fn what_is_bound_stays_bound_when_part_of_its_set_is_surplus() {
+    // The home became the gateway. Whoever bound the set may be about to write the other address.
+    let m = owner("m", 1);
+    let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
+    let entries = vec![
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: true }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255") }),
+    ];
+    let mut lab = lab(&["10.0.0.255-10.0.1.2"], entries);
+    lab.pools[0].gateway = Some("10.0.0.255".parse().unwrap());
+    let decision = lab.decide(&[claim(&m, 2)], &[], &[]);
+    let standing = |c: Option<&Change>| match c {
+        Some(Change::Put(a)) => Some(a.standing.clone()),
+        _ => None,
+    };
+    assert_eq!(standing(decision.changes.get(&slot("10.0.1.0"))), Some(Standing::Bound));
+    assert!(!decision.changes.contains_key(&slot("10.0.0.255")), "the home is marked last");
+    assert_eq!(decision.binds[&slot("10.0.0.255")].standing, Standing::Surplus);
+}
+
+#[test]
+fn of_two_records_for_one_device_the_one_that_was_not_written_is_withdrawn() {
+    let m = owner("m", 1);
+    let entries = vec![
+        entry(&m, "0", "10.0.0.255", Standing::Bound),
+        entry(&m, "0", "10.0.1.0", Standing::Bound),
+        entry(&m, "1", "10.0.1.1", Standing::Bound),
+    ];
+    let mut lab = lab(&["10.0.0.255-10.0.1.2"], entries);
+    let carried = [holding(&m, "0", "10.0.0.255".parse().unwrap())];
+    let decision = lab.decide(&[], &carried, &[]);
+    let changed: Vec<&Slot> = decision.changes.keys().collect();
+    assert_eq!(changed, [&slot("10.0.1.0")], "device 1 was only wiped, and keeps its own");
+    lab.record(&decision);
+    assert!(matches!(lab.ledger.allocations()[&slot("10.0.1.0")].standing, Standing::Cooling { .. }));
+    assert!(lab.decide(&[], &carried, &[]).changes.is_empty());
+}
+
+#[test]
+fn an_address_that_may_be_in_two_networks_is_recorded_in_one() {
+    let m = owner("m", 1);
+    let mut lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.0.0.8", Standing::Bound)]);
+    lab.pools.push(Pool { network: "two".into(), ..pool("b", &["10.0.0.8-10.0.0.9"], 16) });
+    let carried = [holding(&m, "0", "10.0.0.8".parse().unwrap())];
+    assert!(lab.decide(&[], &carried, &[]).changes.is_empty(), "an idle pass writes nothing");
+}

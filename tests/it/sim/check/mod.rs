@@ -1,0 +1,204 @@
+//! The guarantees, checked after every write, with none of the planner's code: a mirror of the world is kept up
+//! to date from what the simulation says has changed, and each change is held against the world before it.
+
+mod mirror;
+mod rules;
+
+pub use mirror::{Entry, Machine, Mirror, Standing};
+pub use rules::{Rules, within};
+
+use mipam::cluster::sim::{Event, SimCluster, Verb};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+/// What was true before the last write.
+#[derive(Clone, Default)]
+pub struct Checker {
+    pub world: Mirror,
+    /// Addresses that people have put on machines (by uid), and when: what mipam gives is what it answers for.
+    by_hand: BTreeMap<(String, IpAddr), u64>,
+    /// All that machines (by uid) have ever carried: what is recorded for its sake was seen on it at some time.
+    carried: BTreeSet<(String, IpAddr)>,
+    /// Addresses that Nodes and statuses show, and since when.
+    shown: BTreeMap<IpAddr, u64>,
+    seen: u64,
+}
+
+impl Checker {
+    /// Takes what has changed for granted: a person did it.
+    pub fn accept(&mut self, sim: &SimCluster) {
+        for event in self.news(sim) {
+            if event.kind.kind == "Machine" && event.verb != Verb::Deleted {
+                let uid = event.object.uid();
+                let had = self.world.machines.get(uid).map(Machine::carried).unwrap_or_default();
+                for address in
+                    Machine::read(&event.object.0).carried().into_iter().filter(|a| !had.contains(a))
+                {
+                    self.by_hand.insert((uid.to_owned(), address), self.seen);
+                    self.carried.insert((uid.to_owned(), address));
+                }
+            }
+            self.world.apply(&event);
+        }
+        let shown = self.world.shown();
+        self.shown.retain(|address, _| shown.contains(address));
+        for address in shown {
+            self.shown.entry(address).or_insert(self.seen);
+        }
+    }
+
+    /// Checks what a write of mipam has made of the world; `rules` are those of the run that wrote.
+    pub fn check(&mut self, sim: &SimCluster, rules: &Rules) {
+        for event in self.news(sim) {
+            let object = &event.object;
+            if event.kind.kind == "Machine" {
+                assert!(event.verb == Verb::Modified, "S5: {} was made or deleted", object.name());
+                let before =
+                    self.world.machines.get(object.uid()).cloned().expect("a machine that was there");
+                self.world.apply(&event);
+                let carried = self.world.machines[object.uid()].carried();
+                self.carried.extend(carried.into_iter().map(|a| (object.uid().to_owned(), a)));
+                self.machine(object.uid(), &before, rules);
+            } else if object.name().starts_with("mipam-v") {
+                assert!(event.verb != Verb::Deleted, "the ledger object {} was deleted", object.name());
+                let before = self.world.clone();
+                self.world.apply(&event);
+                self.page(object.name(), &before, rules);
+            } else {
+                assert!(object.name().starts_with("mipam-"), "S5: {} was written", object.name());
+            }
+        }
+    }
+
+    fn news(&mut self, sim: &SimCluster) -> Vec<Event> {
+        let events = sim.changes(self.seen).expect("what has changed since the last check");
+        self.seen = sim.version();
+        events
+    }
+
+    /// A machine was written.
+    fn machine(&self, uid: &str, before: &Machine, rules: &Rules) {
+        let after = &self.world.machines[uid];
+        let name = &after.name;
+        // S5: what is paused, and what belongs to others, is never touched.
+        assert!(!before.paused, "S5: {name} is paused and was written");
+        assert_eq!(before.others, after.others, "S5: what belongs to others on {name}");
+        for (was, is) in before.devices.iter().zip(&after.devices) {
+            if was == is {
+                continue;
+            }
+            // S4: an assignment that exists is never changed.
+            assert!(was.is_empty(), "S4: {name} had {was:?} and has {is:?}");
+            for given in is {
+                self.given(uid, before, *given, rules);
+            }
+        }
+    }
+
+    /// An address was written to a machine.
+    fn given(&self, uid: &str, before: &Machine, given: IpAddr, rules: &Rules) {
+        let name = &before.name;
+        // Record before write. Surplus is still kept for its owner, in case a late writer gives it after all.
+        let holds = |e: &&Entry| {
+            e.address == given
+                && e.holders.iter().any(|h| h.uid == uid)
+                && (self.world.firm(e) || e.standing == Standing::Surplus)
+        };
+        // Recorded in two networks, where a pool has moved: the run gives it in one that its pools are in.
+        let recorded = || self.world.entries().filter(holds);
+        let entry = recorded().find(|e| rules.offers(given, &e.network)).or_else(|| recorded().next());
+        let Some(entry) = entry else {
+            panic!("S1: {given} was written to {name} and is not bound in the ledger")
+        };
+        // S2. What a machine had before is given back whatever the pools are now.
+        if before.gated {
+            rules.allows(given, &entry.network, name);
+        }
+        // S1: what mipam gives is on nobody else.
+        for (other_uid, other) in &self.world.machines {
+            if other_uid == uid || !other.carried().contains(&given) {
+                continue;
+            }
+            let excused = match self.by_hand.get(&(other_uid.clone(), given)) {
+                // What a person does after the run began is reported, never moved. What a person has put on a
+                // machine that waits is not in use yet. In which of several networks a person meant it to be
+                // is not known here.
+                Some(when) => *when > rules.fresh_since || other.gated || rules.networks() > 1,
+                None => self.world.network(given, other_uid) != entry.network,
+            };
+            assert!(excused, "S1: {given} was given to {name} and is on {}", other.name);
+        }
+    }
+
+    /// A ledger object was written.
+    fn page(&self, page: &str, before: &Mirror, rules: &Rules) {
+        let (after, nothing) = (&self.world, BTreeMap::new());
+        let entries = |world: &Mirror| world.pages.get(page).cloned().unwrap_or_else(|| nothing.clone());
+        let (old, new) = (entries(before), entries(after));
+        // S3: nothing bound is freed while its owner exists. Surplus is what a device does not carry that has
+        // another address of the same family, and that nobody shows.
+        for (key, entry) in &old {
+            for holder in entry.holders.iter().filter(|_| before.firm(entry)) {
+                let kept = new.get(key).filter(|e| !matches!(e.standing, Standing::Cooling(_)));
+                let still = kept.is_some_and(|e| e.holders.iter().any(|h| h.uid == holder.uid));
+                let surplus = after.machines.get(&holder.uid).is_none_or(|m| {
+                    m.equipped(&holder.device, entry.address) && !m.carried().contains(&entry.address)
+                });
+                assert!(
+                    still || rules.forced || surplus,
+                    "S3: {key} was taken from {} which exists: {entry:?} became {:?}",
+                    holder.name,
+                    new.get(key)
+                );
+            }
+        }
+        // Nor does what a machine carries lose what binds it, by a change to the home of its set. A home that is
+        // only marked as surplus is still kept for its owner: a late writer gave the set after all, and the next
+        // pass binds it again. So it does where a run was shown an old list.
+        for member in after.entries() {
+            let Standing::Member((home, network)) = &member.standing else { continue };
+            let carries =
+                |uid: &str| after.machines.get(uid).is_some_and(|m| m.carried().contains(&member.address));
+            let carried = member.holders.iter().any(|h| carries(&h.uid));
+            let marked =
+                |e: &Entry| e.standing == Standing::Surplus && e.address == *home && e.network == *network;
+            let kept = after.firm(member) || after.entries().any(marked);
+            assert!(
+                kept || !carried || !before.firm(member) || rules.forced || rules.fresh_since == 0,
+                "S3: {member:?} is carried, and nothing binds it any more: {:?} became {:?}",
+                before.entries().find(|e| e.address == *home && e.network == *network),
+                after.entries().find(|e| e.address == *home && e.network == *network),
+            );
+        }
+        for (key, entry) in new.iter().filter(|(_, e)| !matches!(e.standing, Standing::Cooling(_))) {
+            let was = old.get(key);
+            for holder in &entry.holders {
+                let known = was.is_some_and(|e| {
+                    !matches!(e.standing, Standing::Cooling(_)) && e.holders.iter().any(|h| h.same(holder))
+                });
+                let adopted = self.carried.contains(&(holder.uid.clone(), entry.address));
+                if !known && !adopted {
+                    self.recorded(entry, &holder.name, was.map(|e| &**e), before, rules);
+                }
+            }
+        }
+    }
+
+    /// An address was recorded for somebody who did not have it.
+    fn recorded(&self, entry: &Entry, name: &str, was: Option<&Entry>, before: &Mirror, rules: &Rules) {
+        let address = entry.address;
+        rules.allows(address, &entry.network, name);
+        let namesake = was.is_some_and(|e| e.holders.iter().any(|h| h.name == name));
+        let in_use = self.shown.get(&address).is_some_and(|since| *since <= rules.fresh_since);
+        assert!(namesake || !in_use, "S2: {address} was recorded for {name} and is in use");
+        let Some(was) = was else { return };
+        if let Standing::Cooling(until) = was.standing {
+            assert!(namesake || until <= rules.now, "S2: {address} was recorded for {name} and rests");
+        } else if before.firm(was) {
+            // S1: nobody who lives has it.
+            let living = |uid: &str| uid.is_empty() || before.machines.contains_key(uid);
+            let other = was.holders.iter().find(|h| living(&h.uid));
+            assert!(other.is_none(), "S1: {address} was recorded for {name}, and {other:?} holds it");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Random worlds: users who create, delete, recreate, relabel, pause and edit, configurations that change and that
+//! differ, up to three runs at once in any interleaving, each step one request, faults at any of them. The
+//! guarantees are checked after every write, and at the end what must be so once faults stop.
+//!
+//! `MIPAM_SIM_SEED` replays one world, `MIPAM_SIM_STEPS` sets how many steps are made in all. A world that
+//! fails is cut down to the actions that it needs, and those are printed.
+
+mod act;
+mod ending;
+mod people;
+mod runs;
+mod setup;
+
+use super::check::Checker;
+use super::stage::{NOW, kinds};
+use act::{Act, Random};
+use ending::End;
+use mipam::cluster::sim::SimCluster;
+use mipam::model::Kind;
+use people::Touched;
+use runs::{Run, Stepping, World};
+use setup::Setup;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const STEPS: usize = 100_000;
+const WORLD: usize = 250;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Without faults, a whole pass stands for so many requests.
+const PASS: usize = 12;
+
+/// Most worlds have only kinds of which there are objects, so that a pass is not all reading.
+fn served(seed: u64) -> Vec<Kind> {
+    let mut kinds = kinds();
+    if seed % 8 != 7 {
+        kinds.retain(|k| {
+            matches!(k.kind, "ConfigMap" | "Namespace" | "Node") || k.group == "machine.openshift.io"
+        });
+    }
+    kinds
+}
+
+/// Plays a story; without faults, runs do not meet and every request of them succeeds.
+async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
+    let world =
+        Rc::new(World { sim: SimCluster::new(&served(seed)), checker: RefCell::new(Checker::default()) });
+    let mut setups = vec![Setup::of(seed)];
+    let laptop = faults && seed % 5 == 4;
+    let mut touched = Touched::new();
+    let mut now = NOW;
+    let mut runs: [Option<Run>; 3] = [None, None, None];
+    let mut requests = 0;
+    for act in acts {
+        let setup = setups.last().expect("a setup").clone();
+        match *act {
+            Act::Request { .. } if !faults => {
+                requests += 1;
+                if requests % PASS == 0 {
+                    // Whatever it ends with: the world is what is checked.
+                    let _ = Run::whole(&world, &setup.config(), now).await;
+                }
+            }
+            Act::Request { run, trouble } => {
+                let slot = &mut runs[run as usize];
+                let running = slot.get_or_insert_with(|| {
+                    let setup = if laptop && run == 2 { setup.laptop() } else { setup };
+                    Run::begin(&world, &setup.config(), now)
+                });
+                if !matches!(running.step(trouble).await, Stepping::On) {
+                    *slot = None;
+                }
+            }
+            Act::Kill { run } => runs[run as usize] = None,
+            Act::Clock { seconds } => now += i64::from(seconds),
+            Act::Edit { pool, how } => setups.extend(setup.edited(pool, how)),
+            user => {
+                people::act(&world.sim, &setup, user, &mut touched);
+                world.checker.borrow_mut().accept(&world.sim);
+            }
+        }
+    }
+    drop(runs);
+    ending::settle(&world, &setups, now, &touched).await
+}
+
+fn attempt(seed: u64, acts: &[Act]) -> Result<(), String> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let both = || {
+        let faulty = runtime.block_on(live(seed, acts, true));
+        let clean = runtime.block_on(live(seed, acts, false));
+        ending::compare(&faulty, &clean);
+    };
+    catch_unwind(AssertUnwindSafe(both)).map_err(|cause| {
+        let text = cause.downcast_ref::<String>().cloned();
+        text.or_else(|| cause.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    })
+}
+
+/// Leaves out whatever the failure does not need, as far as that can be told in a minute.
+fn shrink(seed: u64, mut acts: Vec<Act>, why: &str) -> Vec<Act> {
+    let kind = why.split(':').next();
+    let begun = Instant::now();
+    let mut chunk = acts.len() / 2;
+    while chunk > 0 {
+        let mut at = 0;
+        while at < acts.len() && begun.elapsed() < PATIENCE {
+            let mut fewer = acts.clone();
+            fewer.drain(at..(at + chunk).min(acts.len()));
+            if attempt(seed, &fewer).is_err_and(|other| other.split(':').next() == kind) {
+                acts = fewer;
+            } else {
+                at += chunk;
+            }
+        }
+        chunk /= 2;
+    }
+    acts
+}
+
+fn story(seed: u64) -> Vec<Act> {
+    let mut random = Random(seed);
+    (0..WORLD).map(|_| random.act()).collect()
+}
+
+#[test]
+fn no_world_breaks_a_guarantee() {
+    let number = |name: &str| std::env::var(name).ok().map(|v| v.parse::<u64>().expect("a number"));
+    let steps = number("MIPAM_SIM_STEPS").map_or(STEPS, |s| s as usize);
+    let one = number("MIPAM_SIM_SEED");
+    let first = one.unwrap_or_else(|| mipam::cluster::random() >> 1);
+    let worlds = if one.is_some() { 1 } else { steps.div_ceil(WORLD) as u64 };
+    eprintln!("simulation: {worlds} worlds of {WORLD} steps from seed {first}");
+    let (next, failed) = (AtomicU64::new(first), Mutex::new(None));
+    std::thread::scope(|threads| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            threads.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= first + worlds {
+                        return;
+                    }
+                    if let Err(why) = attempt(seed, &story(seed)) {
+                        // The others stop where they are.
+                        next.store(u64::MAX / 2, Ordering::Relaxed);
+                        failed.lock().unwrap().get_or_insert((seed, why));
+                    }
+                }
+            });
+        }
+    });
+    let Some((seed, why)) = failed.into_inner().unwrap() else { return };
+    std::panic::set_hook(Box::new(|_| ()));
+    let story = shrink(seed, story(seed), &why);
+    let again = attempt(seed, &story).err();
+    let _ = std::panic::take_hook();
+    let lines: Vec<String> = story.iter().map(|a| format!("  {a:?}")).collect();
+    panic!(
+        "MIPAM_SIM_SEED={seed}: {why}\nIn short ({} steps): {}\n{}",
+        story.len(),
+        again.unwrap_or_default(),
+        lines.join("\n")
+    );
+}
