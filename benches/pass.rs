@@ -10,7 +10,6 @@ mod bed;
 use bed::accounts::ADMIN;
 use bed::{Bed, Profile};
 use futures_util::StreamExt;
-use mipam::apply::Changed;
 use mipam::cluster::Cluster;
 use mipam::cluster::kube::KubeCluster;
 use mipam::config::{self, Config};
@@ -93,21 +92,22 @@ fn bare(bed: &Bed, config: &Config) -> Duration {
     bed.block_on(async {
         let cluster = KubeCluster::new(bed.client(ADMIN), Duration::from_secs(30));
         let planned = settings(&cluster, config, true).run(&|_| ()).await.unwrap().changed;
-        let (ledger, machines): (Vec<Changed>, Vec<Changed>) =
-            planned.into_iter().partition(|c| c.after.0["kind"] == "ConfigMap");
+        let planned = planned.into_iter().filter_map(|c| c.after);
+        let (ledger, machines): (Vec<Object>, Vec<Object>) =
+            planned.partition(|o| o.0["kind"] == "ConfigMap");
         assert_eq!(machines.len(), MACHINES);
         let start = Instant::now();
-        for change in &ledger {
-            cluster.create(CONFIG_MAP, &change.after).await.unwrap();
+        for object in &ledger {
+            cluster.create(CONFIG_MAP, object).await.unwrap();
         }
-        let put = |change| replace(&cluster, change);
+        let put = |object| replace(&cluster, object);
         futures_util::stream::iter(&machines).map(put).buffer_unordered(IN_FLIGHT).collect::<Vec<_>>().await;
         start.elapsed()
     })
 }
 
-async fn replace(cluster: &KubeCluster, change: &Changed) -> Object {
-    cluster.replace(MACHINE, &change.after).await.unwrap()
+async fn replace(cluster: &KubeCluster, object: &Object) -> Object {
+    cluster.replace(MACHINE, object).await.unwrap()
 }
 
 fn pass(bed: &Bed, config: &Config) -> (Duration, Duration) {

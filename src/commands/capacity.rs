@@ -10,7 +10,7 @@ use crate::model::{
     API_VERSION, CapacityReport, Claim, Kind, Object, PendingLine, Pool, PoolLine, PoolNeed, Reason,
 };
 use crate::output;
-use crate::pass::{self, Sight};
+use crate::pass::Sight;
 use crate::plan::{self, Decision, Scope};
 use crate::systems;
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,7 +189,7 @@ fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &
     for (kind, objects) in by_kind {
         sight.seen.observed.insert(kind, objects);
     }
-    sight.survey = pass::survey(&sight.seen, config);
+    sight.survey(config);
     let is_new = |c: &&Claim| names.contains(&*c.owner.name) && c.owner.uid.starts_with("new-");
     let claims = sight.survey.claims.iter().filter(is_new).cloned().collect();
     New { names, claims }

@@ -1,6 +1,6 @@
 //! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
 
-use super::{Holder, ObjectRef, Owner, PendingLine, Pool, Problem, Write};
+use super::{Chain, Holder, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem};
 use crate::addr::Family;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -77,6 +77,10 @@ pub struct Subject {
 impl Subject {
     /// Does the pool serve this subject?
     pub fn fits(&self, pool: &Pool) -> bool {
+        // A pool that is an object is chosen by name, as its own system has it.
+        if matches!(pool.origin, PoolOrigin::Object(_)) {
+            return false;
+        }
         let m = &pool.matches;
         let listed = |list: &[String], value: &str| list.is_empty() || list.iter().any(|v| v == value);
         listed(&m.systems, self.system)
@@ -132,18 +136,31 @@ impl Given {
     }
 }
 
-/// A write that needs no address, for an owner.
+/// Writes that need no address, for an owner.
 #[derive(Clone, Debug)]
 pub struct Chore {
     /// Whose it is.
     pub owner: Arc<Owner>,
     /// What is written.
-    pub write: Write,
+    pub writes: Chain,
+    /// When it is written.
+    pub when: When,
+}
+
+/// When writes that need no address are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before the decision: it may free what others wait for.
+    Before,
+    /// After it: what the objects say now has to be recorded first.
+    After,
 }
 
 /// All that one system has to say about the observed objects.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
+    /// Pools that are objects.
+    pub pools: Vec<Pool>,
     /// Who wants addresses.
     pub claims: Vec<Claim>,
     /// What is in use.

@@ -19,6 +19,18 @@ impl Observed {
         all.sort_by(|a, b| place(a).cmp(&place(b)));
     }
 
+    /// Takes note of what a write has made of an object; `None`: it is gone.
+    pub fn wrote(&mut self, target: &ObjectRef, now: Option<Object>) {
+        let all = self.objects.entry(target.kind).or_default();
+        let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name)));
+        match (at, now) {
+            (Ok(at), Some(object)) => all[at] = object,
+            (Ok(at), None) => drop(all.remove(at)),
+            (Err(at), Some(object)) => all.insert(at, object),
+            (Err(_), None) => {}
+        }
+    }
+
     /// All objects of a kind, by namespace and name.
     pub fn all(&self, kind: Kind) -> &[Object] {
         self.objects.get(&kind).map_or(&[], Vec::as_slice)

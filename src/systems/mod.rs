@@ -6,9 +6,22 @@ pub mod openshift;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Claim, Given, Kind, Object, Observed, Pool, Role, Source, Survey, Write};
+use crate::model::{Chain, Claim, Given, Kind, Object, Observed, Pool, Role, Seconds, Source, Survey};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// What a system sees when it writes.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The objects, as far as this pass knows.
+    pub observed: &'a Observed,
+    /// Every pool, in order.
+    pub pools: &'a Arc<[Pool]>,
+    /// What a person configured.
+    pub config: &'a Config,
+    /// The time.
+    pub now: Seconds,
+}
 
 /// One machine API.
 pub trait System: Sync {
@@ -26,8 +39,13 @@ pub trait System: Sync {
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
-    /// The write that gives an owner its addresses.
-    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+    /// The writes that give an owner its addresses.
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain;
+
+    /// What is written once at the end of a pass, when all else is.
+    fn closing(&self, _scene: &Scene<'_>) -> Vec<Chain> {
+        Vec::new()
+    }
 
     /// The network configuration that an object of this kind carries; `None` where it has none.
     fn nmstate(&self, _kind: Kind, _object: &Object, _pools: &[Pool]) -> Option<Value> {

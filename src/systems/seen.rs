@@ -1,14 +1,13 @@
 //! Objects that show addresses in use although mipam does not serve them: Nodes, other IPAMs' records, other
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
-use super::System;
+use super::{Scene, System};
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
-    Adopt, Claim, Given, Holding, Kind, Object, Observed, Pool, Problem, Role, Source, Survey, Write,
+    Adopt, Chain, Claim, Given, Holding, Kind, Object, Observed, Problem, Role, Source, Survey,
 };
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Addresses that others use.
 pub(super) struct Seen;
@@ -116,8 +115,8 @@ impl System for Seen {
         survey
     }
 
-    fn write(&self, _: &Claim, _: &[Given], _: &Arc<[Pool]>, _: &Config) -> Option<Write> {
-        None
+    fn write(&self, _: &Claim, _: &[Given], _: &Scene<'_>) -> Chain {
+        Chain::new()
     }
 }
 

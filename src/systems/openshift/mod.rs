@@ -6,11 +6,11 @@ mod hooks;
 mod machine;
 mod write;
 
-use super::System;
+use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Preset,
-    Problem, Reason, Role, Source, Survey, Wish, Write,
+    Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
+    Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use hooks::Marks;
 use machine::{Device, devices};
@@ -62,8 +62,8 @@ impl System for OpenShift {
         survey
     }
 
-    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
-        write::give(claim, given, pools, config)
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
+        write::give(claim, given, scene.pools, scene.config).into_iter().collect()
     }
 
     fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {
@@ -126,8 +126,13 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         return;
     }
     if object.deleting() {
-        // The VM still runs until the object is gone: the ledger keeps the address, only our hooks go.
-        survey.chores.extend(write::unhook(&owner, config).map(|write| Chore { owner, write }));
+        // The VM still runs until the object is gone: the ledger keeps the address, only our hooks go. Without
+        // them nobody could tell that the address is ours to record, so that comes first.
+        survey.chores.extend(write::unhook(&owner, config).map(|write| Chore {
+            owner,
+            writes: vec![write],
+            when: When::After,
+        }));
         return;
     }
     let wishes: Vec<Wish> = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();

@@ -8,7 +8,7 @@ use super::check::Checker;
 use super::stage::{NOW, World};
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::config::{self, Config};
-use mipam::model::{Kind, Object, ObjectRef, Reason};
+use mipam::model::{Kind, Object, ObjectRef, Reason, Sign};
 use mipam::pass::{Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
@@ -225,6 +225,18 @@ impl Cluster for Stepped {
         Box::pin(self.request(true, self.world.sim.replace(kind, object)))
     }
 
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(self.request(false, self.world.sim.list_signed(kind, sign)))
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(self.request(true, Cluster::replace_status(&self.world.sim, kind, object)))
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(self.request(true, Cluster::delete(&self.world.sim, target, uid)))
+    }
+
     fn settle(&self) -> Answer<'_, ()> {
         Box::pin(async { Ok(()) })
     }
@@ -422,8 +434,7 @@ async fn settle(world: &Rc<World>, config: &Rc<Config>, now: i64) {
                 Poll::Pending => tokio::time::advance(Duration::from_millis(1)).await,
             }
         };
-        let changed: Vec<String> =
-            outcome.changed.iter().map(|c| format!("{} {}", c.after.kind(), c.after.name())).collect();
+        let changed: Vec<String> = outcome.changed.iter().map(|c| format!("{:?}", c.after)).collect();
         assert!(round < 2 || changed.is_empty(), "L1: the third pass writes {changed:?}");
         last = Some(outcome);
     }
