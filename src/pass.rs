@@ -112,7 +112,8 @@ impl Pass<'_> {
     /// Observes and surveys.
     pub async fn look(&self) -> Result<Sight, ObserveError> {
         self.progress.stage("reading the cluster", 0);
-        let seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
+        let mut seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
+        seen.observed.set_now(self.now);
         Ok(Sight::of(seen, self.config))
     }
 
@@ -161,6 +162,7 @@ impl Pass<'_> {
                 cluster.settle().await?;
             }
             let (served, mut chains) = self.gifts(&sight, &decision, recorded.as_ref());
+            chains.extend(waiting(&sight, &decision));
             chains.extend(self.chores(&sight, When::After));
             let ran = self.carry_out(hand, &mut sight, &chains).await;
             let whose = served.into_iter().map(Some).chain(std::iter::repeat(None));
@@ -244,6 +246,15 @@ impl Pass<'_> {
     }
 }
 
+/// What those who wait are told.
+fn waiting(sight: &Sight, decision: &Decision) -> Vec<Chain> {
+    let told = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
+        let claim = &sight.survey.claims[*at];
+        Some(systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.pending(claim, line))
+    });
+    told.filter(|chain| !chain.is_empty()).collect()
+}
+
 /// Are all its addresses in the ledger? In a dry run they would be.
 fn is_recorded(served: &Served, recorded: Option<&Recorded>) -> bool {
     recorded.is_none_or(|r| served.slots.iter().all(|slot| r.holds(slot)))
@@ -278,7 +289,8 @@ pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
     let line = |g: &crate::model::Given| {
         let pool = pools.iter().find(|p| p.name == g.pool);
         let network = pool.map_or("", |p| &p.network);
-        Allocated::of(&claim.owner, &g.device, &g.pool, g.address, pool.map(|p| p.prefix), network)
+        let (owner, device) = (claim.whose(), claim.device(&g.device));
+        Allocated::of(owner, device, &g.pool, g.address, pool.map(|p| p.prefix), network)
     };
     served.given.iter().map(line).collect()
 }

@@ -121,13 +121,18 @@ fn for_object(sight: &Sight, target: &ObjectRef, config: &Config) -> Result<Clai
 fn hold(command: &Allocate) -> Claim {
     let unnamed = || command.address.map(|a| a.to_string()).unwrap_or_default();
     let owner = Owner::hold(&command.name.clone().unwrap_or_else(unnamed));
-    let device =
-        |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
+    let device = |i: u32| Wish {
+        device: i.to_string().into(),
+        pools: PoolChoice::Named(Vec::new()),
+        asks: None,
+        one: false,
+    };
     Claim {
         owner,
         wishes: (0..command.count.unwrap_or(1)).map(device).collect(),
         presets: Vec::new(),
         gate: Gate::Asked,
+        stands_for: None,
     }
 }
 

@@ -17,6 +17,20 @@ pub struct Claim {
     pub presets: Vec<Preset>,
     /// Whether the owner waits for mipam or only gets back what was its own.
     pub gate: Gate,
+    /// Whom people know it by, where that is not the owner: the machine and device that a claim was made for.
+    pub stands_for: Option<Holder>,
+}
+
+impl Claim {
+    /// Whom people know it by.
+    pub fn whose(&self) -> &Arc<Owner> {
+        self.stands_for.as_ref().map_or(&self.owner, |h| &h.owner)
+    }
+
+    /// The device as people know it.
+    pub fn device<'a>(&'a self, device: &'a str) -> &'a str {
+        self.stands_for.as_ref().map_or(device, |h| &h.device)
+    }
 }
 
 /// An address that a person has put on a device of an owner that waits.
@@ -50,6 +64,8 @@ pub struct Wish {
     pub pools: PoolChoice,
     /// An address that the owner asks for, of that family.
     pub asks: Option<IpAddr>,
+    /// One address in all, of whichever family has room, instead of one of each.
+    pub one: bool,
 }
 
 /// How the pools of a wish are found.

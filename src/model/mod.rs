@@ -16,7 +16,7 @@ pub use kind::{Kind, ObjectRef, Role, Sign, Source};
 pub use object::Object;
 pub use observed::Observed;
 pub use owner::{Holder, Owner};
-pub use pool::{DEFAULT_INTERFACES, Match, Network, Pool, PoolOrigin};
+pub use pool::{DEFAULT_INTERFACES, Match, Network, Order, Pool, PoolOrigin};
 pub use report::{
     API_VERSION, Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, PoolNeed, Problem,
     Reason, ReconcileReport, StatusReport,

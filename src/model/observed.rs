@@ -1,6 +1,6 @@
 //! What was seen of the cluster, as the pure rooms get it.
 
-use super::{Kind, Object, ObjectRef};
+use super::{Kind, Object, ObjectRef, Seconds};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The objects of one observation.
@@ -8,9 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Observed {
     objects: BTreeMap<Kind, Vec<Object>>,
     served: BTreeSet<Kind>,
+    now: Seconds,
 }
 
 impl Observed {
+    /// When this was seen: for what is only true for a while.
+    pub fn now(&self) -> Seconds {
+        self.now
+    }
+
+    /// Says when this was seen.
+    pub fn set_now(&mut self, now: Seconds) {
+        self.now = now;
+    }
+
     /// Adds all objects of a kind that is served.
     pub fn insert(&mut self, kind: Kind, objects: Vec<Object>) {
         self.served.insert(kind);

@@ -29,6 +29,8 @@ pub enum Action {
     Create(Make),
     /// Delete it, guarded by its uid.
     Delete,
+    /// Take this finalizer off it; what is gone has none.
+    Free(&'static str),
 }
 
 /// What an edit makes of the object as it is now.

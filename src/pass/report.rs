@@ -53,14 +53,14 @@ pub(super) fn finish(
             Some(Written::Failed(target, error)) => {
                 if let Some(claim) = claim {
                     let why = format!("its addresses are recorded, but it could not be written: {error}");
-                    report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::WriteFailed, why));
+                    report.pending.push(PendingLine::of(claim.whose(), "", "", Reason::WriteFailed, why));
                 }
                 failures.push((target.to_string(), error.clone()));
             }
             Some(Written::Moot) => {
                 if let Some(claim) = claim {
                     let why = "it changed in the meantime; the next reconcile looks at it again".to_owned();
-                    report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::Unreconciled, why));
+                    report.pending.push(PendingLine::of(claim.whose(), "", "", Reason::Unreconciled, why));
                 }
             }
             _ => {
@@ -74,7 +74,7 @@ pub(super) fn finish(
     }
     for served in decision.served.iter().filter(|s| !is_recorded(s, recorded)) {
         let why = "its addresses could not be recorded".to_owned();
-        let owner = &claims[served.claim].owner;
+        let owner = claims[served.claim].whose();
         report.pending.push(PendingLine::of(owner, "", "", Reason::WriteFailed, why));
     }
     if let Some(Recorded::Done { failed }) = recorded {

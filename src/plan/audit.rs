@@ -2,7 +2,7 @@
 //! next reconcile does it.
 
 use super::board::unusable;
-use super::findings::{networks, place, stands_for};
+use super::findings::{networks, place, stand_for_the_same, stands_for};
 use super::{Decision, World};
 use crate::addr::SpanSet;
 use crate::ledger::Change;
@@ -87,7 +87,8 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
     // The Node of a machine, and the status of a machine, repeat what the machine itself says.
     let repeated = all.iter().filter_map(|other| Some((other, other.holder.as_ref()?))).any(|(other, by)| {
         let own = holding.holder.as_ref().is_some_and(|h| h.owner == by.owner);
-        (own && other.adopt != Adopt::No) || (holding.holder.is_none() && stands_for(holding, &by.owner))
+        let node = stands_for(holding, &by.owner) || stand_for_the_same(holding, other);
+        (own && other.adopt != Adopt::No) || (holding.holder.is_none() && node)
     });
     let name = holding.stands_for.as_deref().unwrap_or(&holding.seen_on.name);
     let kept = pool.reserved.iter().any(|(n, a)| *a == slot.address && n.rsplit('/').next() == Some(name));

@@ -1,12 +1,13 @@
 //! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
+pub mod elf;
 pub mod nmstate;
 pub mod openshift;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Chain, Claim, Given, Kind, Object, Observed, Pool, Role, Seconds, Source, Survey};
+use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Pool, Seconds, Source, Survey};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -36,11 +37,20 @@ pub trait System: Sync {
     /// What it reads.
     fn sources(&self) -> &'static [Source];
 
+    /// The kinds that it gives addresses to.
+    fn owners(&self) -> &'static [Kind];
+
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
     /// The writes that give an owner its addresses.
     fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain;
+
+    /// What an owner that waits is told on its own object. Called in every pass in which the claim waits: the
+    /// writes must have nothing to do the second time.
+    fn pending(&self, _claim: &Claim, _line: &PendingLine) -> Chain {
+        Chain::new()
+    }
 
     /// What is written once at the end of a pass, when all else is.
     fn closing(&self, _scene: &Scene<'_>) -> Vec<Chain> {
@@ -76,7 +86,7 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &seen::Seen];
+pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &elf::Elf, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {
@@ -97,8 +107,7 @@ pub fn kinds() -> Vec<Kind> {
 
 /// The kinds that addresses are given to.
 pub fn owners() -> Vec<Kind> {
-    let sources = ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
-    sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect()
+    ALL.iter().flat_map(|s| s.owners()).copied().collect()
 }
 
 /// The kind of an owner in the ledger, if this mipam knows it.

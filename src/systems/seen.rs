@@ -1,6 +1,7 @@
 //! Objects that show addresses in use although mipam does not serve them: Nodes, other IPAMs' records, other
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
+use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
 use super::{Scene, System};
 use crate::addr::parse_address;
 use crate::config::Config;
@@ -24,16 +25,12 @@ const fn kind(
     Kind { group, versions, kind, plural, namespaced: true }
 }
 
-const METAL3_ADDRESS: Kind = kind("ipam.metal3.io", &["v1alpha1"], "IPAddress", "ipaddresses");
 const CAPI_ADDRESS: Kind =
     kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
-const CAPI_MACHINE: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Machine", "machines");
-const ELF_MACHINE: Kind = kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
 const KUBERMATIC_MACHINE: Kind = kind("cluster.k8s.io", &["v1alpha1"], "Machine", "machines");
 const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
 const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
-const CAPI_CLUSTER: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Cluster", "clusters");
 const INFRASTRUCTURE: Kind = Kind {
     group: "config.openshift.io",
     versions: &["v1"],
@@ -43,21 +40,18 @@ const INFRASTRUCTURE: Kind = Kind {
 };
 
 const SOURCES: &[Source] = &[
-    Source { kind: METAL3_ADDRESS, role: Role::Record },
     Source { kind: CAPI_ADDRESS, role: Role::Record },
     Source { kind: IPAM_CLAIM, role: Role::Record },
     Source { kind: CAPI_CLUSTER, role: Role::Owner },
     Source { kind: INFRASTRUCTURE, role: Role::Owner },
     Source { kind: NODE, role: Role::Owner },
     Source { kind: CAPI_MACHINE, role: Role::Owner },
-    Source { kind: ELF_MACHINE, role: Role::Owner },
     Source { kind: KUBERMATIC_MACHINE, role: Role::Owner },
     Source { kind: VMI, role: Role::Owner },
 ];
 
 /// Where a kind keeps addresses: a path whose `*` steps over every element of a list or map.
 const PLACES: &[(Kind, &[&[&str]])] = &[
-    (METAL3_ADDRESS, &[&["spec", "address"]]),
     (CAPI_ADDRESS, &[&["spec", "address"]]),
     (IPAM_CLAIM, &[&["status", "ips", "*"]]),
     // Addresses of API servers and ingress belong to nobody else, and may be host names.
@@ -73,10 +67,6 @@ const PLACES: &[(Kind, &[&[&str]])] = &[
     ),
     (NODE, &[&["status", "addresses", "*", "address"]]),
     (CAPI_MACHINE, &[&["status", "addresses", "*", "address"]]),
-    (
-        ELF_MACHINE,
-        &[&["spec", "network", "devices", "*", "ipAddrs", "*"], &["status", "addresses", "*", "address"]],
-    ),
     (
         KUBERMATIC_MACHINE,
         &[&["spec", "providerSpec", "value", "network", "cidr"], &["status", "addresses", "*", "address"]],
@@ -95,6 +85,10 @@ impl System for Seen {
 
     fn sources(&self) -> &'static [Source] {
         SOURCES
+    }
+
+    fn owners(&self) -> &'static [Kind] {
+        &[]
     }
 
     fn survey(&self, observed: &Observed, _: &Config) -> Survey {

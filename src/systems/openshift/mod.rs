@@ -47,6 +47,10 @@ impl System for OpenShift {
         SOURCES
     }
 
+    fn owners(&self) -> &'static [Kind] {
+        &[MACHINE]
+    }
+
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         survey.problems.extend(crd::pruned(observed, config));
@@ -84,7 +88,13 @@ impl System for OpenShift {
             }
             let wishes = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
             let presets = presets(object, &devices);
-            Ok(Claim { owner: Owner::of(NAME, MACHINE, object), wishes, presets, gate: Gate::Asked })
+            Ok(Claim {
+                owner: Owner::of(NAME, MACHINE, object),
+                wishes,
+                presets,
+                gate: Gate::Asked,
+                stands_for: None,
+            })
         })
     }
 
@@ -140,7 +150,13 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         if wishes.is_empty() {
             survey.settled.push(owner);
         } else {
-            survey.claims.push(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Open });
+            survey.claims.push(Claim {
+                owner,
+                wishes,
+                presets: Vec::new(),
+                gate: Gate::Open,
+                stands_for: None,
+            });
         }
         return;
     }
@@ -157,12 +173,18 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         survey.pending.push(pending(&owner, &device, Reason::NoInterfaceName, why));
         return;
     }
-    survey.claims.push(Claim { owner, wishes, presets: presets(object, &devices), gate: Gate::Closed });
+    survey.claims.push(Claim {
+        owner,
+        wishes,
+        presets: presets(object, &devices),
+        gate: Gate::Closed,
+        stands_for: None,
+    });
 }
 
 fn wish(object: &Object, device: &Device) -> Wish {
     let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
-    Wish { device: device.index.to_string().into(), pools, asks: None }
+    Wish { device: device.index.to_string().into(), pools, asks: None, one: false }
 }
 
 /// The addresses that a person has put on the devices.
