@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
     let config = context.config_with(command.ranges)?;
-    let pool = context::pool(&config.pools, &command.pool)?.clone();
     let target = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
@@ -25,12 +24,20 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     pass.dry_run = command.dry_run;
     pass.scope = crate::plan::Scope::default();
 
+    let sight = pass.look().await?;
+    let pool = context::pool(&sight.pools, &command.pool)?.clone();
+    if pool.foreign {
+        let failure =
+            Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
+        return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
+    }
     let claim = match &target {
-        Some(target) => for_object(&pass.look().await?, target, &config)?,
+        Some(target) => for_object(&sight, target, &config)?,
         None => hold(command),
     };
-    pass.scope.only = Some(claim.owner.clone());
-    let claim = narrowed(claim, &pool, &config.pools, command)?;
+    pass.scope.only = Some(claim.whose().clone());
+    let claim = narrowed(claim, &pool, &sight.pools, command)?;
+    drop(sight);
     let had = RefCell::new(Vec::new());
     let outcome = pass
         .run(&|sight: &mut Sight| {
@@ -41,7 +48,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         .await;
     drop(pass);
     drop(bar);
-    finish(context, command, &claim.owner, &outcome?, had.into_inner())
+    finish(context, command, claim.whose(), &outcome?, had.into_inner())
 }
 
 fn finish(

@@ -18,9 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
     let config = context.config_with(command.ranges)?;
     let pool = command.pool.as_deref();
-    if let Some(name) = pool {
-        context::pool(&config.pools, name)?;
-    }
     let parents: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
     let parent = command.owner.as_ref().map(|r| context.target(r, &parents)).transpose()?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
@@ -28,6 +25,9 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.scope = Scope::default();
     let mut sight = pass.look_to_give().await?;
+    if let Some(name) = pool {
+        context::pool(&sight.pools, name)?;
+    }
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);

@@ -20,8 +20,6 @@ const ROUNDS: usize = 12;
 
 pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<ExitStatus, Failure> {
     let config = context.config()?;
-    let network = command.pool.as_ref().map(|p| context::pool(&config.pools, p)).transpose()?;
-    let network = network.map(|p| p.network.clone());
     // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
     let mut meant = meant(context, command)?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
@@ -33,6 +31,9 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let (mut sight, now) = (pass.look().await?, pass.now);
         drop(pass);
         drop(bar);
+        let pool = command.pool.as_ref().map(|p| context::pool(&sight.pools, p)).transpose()?;
+        let network = pool.map(|p| p.network.clone());
+        let pools = sight.pools.clone();
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);
         }
@@ -62,11 +63,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
             confirm(context, command, &sight, &found, &live)?;
             confirmed = true;
         }
-        let steps = plan::release(&sight.seen.ledger, &found, &meant, &config.pools, now, !live.is_empty());
+        let steps = plan::release(&sight.seen.ledger, &found, &meant, &pools, now, !live.is_empty());
         if command.dry_run || record(&*cluster, &mut sight, &steps).await? {
             let own = |a: &Allocation| {
                 let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
-                pass::lines(&Allocation { holders, ..a.clone() }, &config.pools)
+                pass::lines(&Allocation { holders, ..a.clone() }, &pools)
             };
             let released: Vec<Allocated> = found.iter().flat_map(own).collect();
             let report = AllocationReport {

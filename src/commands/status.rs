@@ -17,13 +17,13 @@ const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
     let config = context.config_with(command.ranges)?;
-    if let Some(name) = &command.pool {
-        context::pool(&config.pools, name)?;
-    }
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let bar = context.bar();
     let pass = context.pass(&*cluster, &config, &bar)?;
     let sight = pass.look().await?;
+    if let Some(name) = &command.pool {
+        context::pool(&sight.pools, name)?;
+    }
     let world = sight.world(&pass.scope, pass.now);
     let decision = plan::decide(world);
     let shown = |pool: &str| command.pool.as_ref().is_none_or(|p| p == pool);

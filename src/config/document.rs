@@ -88,7 +88,7 @@ fn config(found: &mut Findings, table: &Table<'_>) -> Config {
     let mut drafts = seed::read(found, table);
     drafts.extend(table.field(found, "pools", pools::read).get().unwrap_or_default());
     if drafts.is_empty() && !table.has("pools") && found.errors() == 0 {
-        let message = "there are no pools: only systems that need none, such as nodes, can be served";
+        let message = "there are no pools: only systems that have pools of their own, such as metal3's IPPools, can be served";
         found.warning(Finding::new(&table.at, message));
     }
     let pieces: Vec<_> = drafts.iter().flat_map(Draft::pieces).collect();

@@ -128,6 +128,8 @@ pub struct Holding {
 pub enum Adopt {
     /// It is not ours to record.
     No,
+    /// Nor anybody's: it is the cluster's own, such as the address of its API server.
+    Never,
     /// If nobody else has it: its owner still waits, and nothing it runs uses the address yet.
     IfFree,
     /// In any case: it is in use, and if somebody else has it too, both have.

@@ -6,7 +6,7 @@ use super::findings::{networks, place, stand_for_the_same, stands_for};
 use super::{Decision, World};
 use crate::addr::SpanSet;
 use crate::ledger::Change;
-use crate::model::{Adopt, Allocation, Holding, Pool, Problem, Slot, Standing};
+use crate::model::{Adopt, Allocation, Holding, Pool, PoolOrigin, Problem, Slot, Standing};
 use std::collections::BTreeMap;
 
 /// What is wrong beyond what a decision reports: entries whose owner is gone, entries that an interrupted run
@@ -77,6 +77,9 @@ fn release(allocation: &Allocation) -> String {
 /// An address of a pool that the ledger does not have, seen on somebody.
 fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expected: bool) -> Option<Problem> {
     let address = place(slot.address, &slot.network);
+    if holding.adopt == Adopt::Never || pool.foreign {
+        return None;
+    }
     if holding.adopt != Adopt::No {
         let message = format!(
             "it has {address} of pool {}, which the ledger does not have for it: the next reconcile records it",
@@ -96,8 +99,12 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
         return None;
     }
     let message = format!(
-        "it uses {address} of pool {}, which mipam did not give: add it to the pool's `exclude`, or it is given out once it is not seen there any more",
-        pool.name
+        "it uses {address} of pool {}, which mipam did not give: {}, or it is given out once it is not seen there any more",
+        pool.name,
+        match pool.origin {
+            PoolOrigin::Object(_) => "take it out of the pool",
+            PoolOrigin::Config | PoolOrigin::Flag => "add it to the pool's `exclude`",
+        }
     );
     Some(Problem::new("Foreign", &holding.seen_on, message).at(slot))
 }

@@ -67,8 +67,10 @@ pub(super) fn serves(choice: &PoolChoice, pool: &Pool) -> bool {
 }
 
 fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>, decision: &mut Decision) {
-    let Some(holder) =
-        holding.holder.as_ref().filter(|h| holding.adopt != Adopt::No && world.scope.serves(&h.owner))
+    let Some(holder) = holding
+        .holder
+        .as_ref()
+        .filter(|h| !matches!(holding.adopt, Adopt::No | Adopt::Never) && world.scope.serves(&h.owner))
     else {
         return;
     };

@@ -123,7 +123,7 @@ fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &m
             seen_on,
             holder: None,
             pools: None,
-            adopt: Adopt::No,
+            adopt: if kind == CAPI_CLUSTER || kind == INFRASTRUCTURE { Adopt::Never } else { Adopt::No },
         }),
         Err(_) if names_allowed => {}
         Err(error) => survey.problems.push(Problem::new(
