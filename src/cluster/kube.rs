@@ -132,6 +132,8 @@ impl KubeCluster {
             Ok(Err(kube::Error::Auth(e))) => {
                 Err(ClusterError::Other(format!("cannot sign in: {}", chain(&e))))
             }
+            // What went wrong on the way says more than that something did.
+            Ok(Err(kube::Error::Service(e))) => Err(call.transient(&chain(&*e), None)),
             Ok(Err(other)) => Err(call.transient(&chain(&other), None)),
             Err(_) => {
                 Err(call.transient(&format!("no answer within {} s", self.timeout.as_secs_f32()), None))

@@ -21,7 +21,7 @@ pub(super) fn occupy<'a>(
 ) -> InUse<'a> {
     let mut in_use: InUse<'a> = BTreeMap::new();
     for holding in world.holdings {
-        for network in networks(world.pools, holding.address, holding.pools.as_ref()) {
+        for network in counted(world, holding) {
             let slot = Slot { address: holding.address, network };
             board.block(&slot);
             adopt(world, holding, &slot, records, decision);
@@ -39,6 +39,25 @@ pub(super) fn occupy<'a>(
         }
     }
     in_use
+}
+
+/// The networks in which a holding counts. Where no pool of its device has it, another configuration may have
+/// given it: then the ledger says in which network, and it takes nothing from the others.
+fn counted(world: World<'_>, holding: &Holding) -> Vec<Network> {
+    let address = holding.address;
+    if let (Some(own), Some(holder)) = (&holding.pools, &holding.holder)
+        && !world.pools.iter().any(|p| p.contains(address) && serves(own, p))
+    {
+        let first = Slot { address, network: "".into() };
+        let entries =
+            world.ledger.allocations().range(first..).take_while(|(slot, _)| slot.address == address);
+        let its = entries.filter(|(_, a)| a.holders.iter().any(|h| h.owner.same(&holder.owner)));
+        let networks: Vec<Network> = its.map(|(slot, _)| slot.network.clone()).collect();
+        if !networks.is_empty() {
+            return networks;
+        }
+    }
+    networks(world.pools, address, holding.pools.as_ref())
 }
 
 /// The networks in which an address counts: those of the pools that are its own, else all whose pools have

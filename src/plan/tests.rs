@@ -235,6 +235,26 @@ fn an_address_on_two_owners_is_reported_and_freed_by_the_last() {
 }
 
 #[test]
+fn an_address_from_another_configuration_counts_in_the_network_that_the_ledger_says() {
+    let of = |name: &str, network: &str, range: &str| {
+        let matches = Match { networks: vec![network.to_owned()], ..Match::default() };
+        Pool { network: network.into(), matches, ..pool(name, &[range], 16) }
+    };
+    let one = owner("a", 1);
+    let subject = Subject { system: "openshift", network: Some("lab".to_owned()), ..Subject::default() };
+    let pools = PoolChoice::Matching(Arc::new(subject));
+    let mut wish = claim(&one, 1);
+    wish.wishes[0].pools = pools.clone();
+    let mut lab = Lab::new(vec![of("cron", "lab", "10.0.0.1-10.0.0.9")]);
+    assert_eq!(lab.given(&[wish]), [["10.0.0.1"]]);
+    // Another configuration, whose pool of that network begins later, and which has the number in another one.
+    lab.pools = vec![of("laptop", "lab", "10.0.0.5-10.0.0.9"), of("disks", "store", "10.0.0.1-10.0.0.9")];
+    let seen = Holding { pools: Some(pools), ..holding(&one, "0", "10.0.0.1".parse().unwrap()) };
+    let decision = lab.decide(&[], &[seen], &[]);
+    assert!(decision.changes.is_empty() && decision.problems.is_empty(), "{decision:?}");
+}
+
+#[test]
 fn surplus_is_freed_only_when_its_owner_no_longer_waits() {
     let mut lab = Lab::new(vec![pool("p", &["10.0.0.8/29"], 24)]);
     let m = owner("m", 1);

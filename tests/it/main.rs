@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::pedantic, clippy::print_stderr, missing_docs, unreachable_pub)]
 
 mod bed;
+mod chaos;
 mod cli;
 mod growth;
 mod ledger;

@@ -12,6 +12,7 @@ pub mod audit;
 mod binaries;
 pub mod crds;
 mod objects;
+pub mod outage;
 mod process;
 pub mod rest;
 mod server;

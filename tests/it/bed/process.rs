@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -12,7 +13,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 /// The signal is repeated, as one that arrives just before `wait` would not end it, and ignored once it was
 /// heard, as the second `wait` has to see the child's end. Should the shell itself have been killed, the
 /// reader kills the child in its place. Several watchdogs remove one folder, each after its own child's end,
-/// and may fail for getting in each other's way: so they try again.
+/// and may fail for getting in each other's way: so they try again. A line on standard input is the order to
+/// kill the child alone: the folder stays, for its successor.
 const WATCHDOG: &str = r#"
 trap '' INT HUP TERM
 over=
@@ -23,7 +25,7 @@ exec 3<&0 </dev/null
 "$@" 3<&- &
 child=$!
 {
-  read -r _ <&3
+  if read -r _ <&3; then kill -9 "$child"; exit; fi
   while kill -USR1 $$; do sleep 0.2; done
   kill -9 "$child"
 } 2>/dev/null &
@@ -36,7 +38,7 @@ if [ -n "$over" ]; then
   kill -9 "$child"
   wait "$child"
 fi 2>/dev/null
-kill -9 "$reader"
+kill -9 "$reader" 2>/dev/null
 tries=50
 while [ -n "$over" ] && [ $((tries -= 1)) -gt 0 ] && ! rm -rf "$dir" 2>/dev/null; do sleep 0.1; done
 exit "$code"
@@ -73,6 +75,18 @@ impl Guarded {
             .spawn()
             .unwrap_or_else(|e| panic!("sh could not be started for {name}: {e}"));
         Self { name: name.to_owned(), shell, log }
+    }
+
+    /// Which program this is.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Kills it as `kill -9` would, and leaves its folder; returns when it is gone.
+    pub fn crash(mut self) {
+        let order = self.shell.stdin.as_mut().expect("its standard input");
+        order.write_all(b"\n").unwrap_or_else(|e| panic!("{} cannot be killed: {e}", self.name));
+        self.finish();
     }
 
     /// How it ended, if it has.

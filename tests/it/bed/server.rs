@@ -9,6 +9,10 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// The names of the two that can be killed and come back.
+pub const ETCD: &str = "etcd";
+pub const APISERVER: &str = "kube-apiserver";
+
 /// Machines that run tests are noisy; a warm start takes two or three seconds.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -17,8 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(90);
 const ETCD_URL: &str = "unix://etcd:0";
 const ETCD_SOCKET: &str = "etcd:0";
 
-/// Starts etcd and returns when it listens.
+/// Starts etcd, on the data that is there, and returns when it listens.
 pub fn etcd(dir: &Path) -> Guarded {
+    // One that was killed has left its socket behind.
+    let _ = std::fs::remove_file(dir.join(ETCD_SOCKET));
     let peers = "http://localhost:2380";
     let args = [
         "--data-dir=etcd".to_owned(),
@@ -31,7 +37,7 @@ pub fn etcd(dir: &Path) -> Guarded {
         format!("--initial-cluster=default={peers}"),
         "--log-level=warn".to_owned(),
     ];
-    let mut process = Guarded::spawn("etcd", &binaries::locate(&binaries::ETCD), &args, dir, dir);
+    let mut process = Guarded::spawn(ETCD, &binaries::locate(&binaries::ETCD), &args, dir, dir);
     let start = Instant::now();
     while !dir.join(ETCD_SOCKET).exists() {
         let ended = process.ended();
@@ -52,7 +58,7 @@ pub async fn apiserver(dir: &Path, mut port: impl FnMut() -> u16) -> (Guarded, S
         // Certificates of an attempt before this one are of no use.
         let _ = std::fs::remove_dir_all(dir.join("certs"));
         let port = port();
-        let mut process = Guarded::spawn("kube-apiserver", &binary, &flags(port), dir, dir);
+        let mut process = Guarded::spawn(APISERVER, &binary, &flags(port), dir, dir);
         let url = format!("https://127.0.0.1:{port}");
         let start = Instant::now();
         let mut client = None;
@@ -74,6 +80,29 @@ pub async fn apiserver(dir: &Path, mut port: impl FnMut() -> u16) -> (Guarded, S
         assert!(taken, "kube-apiserver ended\n{}", process.last_words());
     }
     panic!("five free ports in a row were taken by others before kube-apiserver had them");
+}
+
+/// Starts kube-apiserver again where it was, with the certificate and the tokens it had, and returns when it
+/// is ready.
+pub async fn apiserver_again(dir: &Path, url: &str) -> Guarded {
+    let binary = binaries::locate(&binaries::APISERVER);
+    let port = url.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    let client = Client::try_from(config(dir, accounts::ADMIN).await).expect("a client");
+    let start = Instant::now();
+    loop {
+        let mut process = Guarded::spawn(APISERVER, &binary, &flags(port), dir, dir);
+        while process.ended().is_none() {
+            if ready(&client).await {
+                return process;
+            }
+            assert!(start.elapsed() < PATIENCE, "kube-apiserver is not ready\n{}", process.last_words());
+            tokio::time::sleep(Duration::from_millis(40)).await;
+        }
+        // A connection of somebody else may have the port for a moment.
+        let taken = process.output().contains("address already in use");
+        assert!(taken && start.elapsed() < PATIENCE, "kube-apiserver ended\n{}", process.last_words());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 /// Starts the garbage collector and the namespace controller. The collector looks for new kinds only every

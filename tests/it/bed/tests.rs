@@ -2,6 +2,7 @@
 
 use super::accounts::ADMIN;
 use super::binaries::{Builder, ETCD};
+use super::outage::Server;
 use super::rest::{self, code};
 use super::{Bed, Profile, eventually, server, shared};
 use serde_json::{Value, json};
@@ -297,6 +298,33 @@ fn a_bed_of_ones_own_goes_when_it_is_dropped() {
     let bed = Bed::start();
     let (dir, url) = (bed.dir().to_owned(), bed.url().to_owned());
     assert!(running(&dir).len() >= 3, "{:?}", running(&dir));
+    drop(bed);
+    assert_gone(&dir, &url);
+}
+
+#[test]
+fn servers_that_were_killed_come_back_with_their_data() {
+    let bed = Bed::start();
+    let url = bed.url().to_owned();
+    for (round, servers) in [&[Server::Apiserver][..], &[Server::Etcd], &[Server::Apiserver, Server::Etcd]]
+        .into_iter()
+        .enumerate()
+    {
+        bed.create_all(vec![config_map(&format!("c{round}"))]);
+        let outage = bed.kill(servers);
+        let answer = bed.block_on(async {
+            let client = bed.client(ADMIN);
+            let get = rest::get(&client, "/api/v1/namespaces/default/configmaps/c0");
+            tokio::time::timeout(Duration::from_secs(2), get).await
+        });
+        assert!(!matches!(answer, Ok(Ok(_))), "{servers:?} are still there");
+        drop(outage);
+        for before in 0..=round {
+            assert!(bed.get("v1", "ConfigMap", "default", &format!("c{before}")).is_some());
+        }
+    }
+    assert_eq!(bed.url(), url);
+    let dir = bed.dir().to_owned();
     drop(bed);
     assert_gone(&dir, &url);
 }
