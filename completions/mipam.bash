@@ -156,7 +156,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__allocate)
-            opts="-o -v -q -n -h --pool --for --name --address --count --dry-run --diff --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --for --name --address --count --dry-run --diff --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -179,6 +179,10 @@ _mipam() {
                     return 0
                     ;;
                 --count)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -263,7 +267,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__check__subcmd__capacity)
-            opts="-o -v -q -n -h --pool --need --for --replicas --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --need --for --replicas --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -282,6 +286,10 @@ _mipam() {
                     return 0
                     ;;
                 --replicas)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -664,7 +672,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__reconcile)
-            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --dry-run --diff --out --max-in-flight --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -678,6 +686,10 @@ _mipam() {
                     return 0
                     ;;
                 --max-in-flight)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -963,13 +975,17 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__status)
-            opts="-o -v -q -n -h --pool --addresses --map --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --addresses --map --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --pool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

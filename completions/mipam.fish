@@ -50,6 +50,7 @@ complete -c mipam -n "__fish_mipam_needs_command" -f -a "man" -d 'Print the manu
 complete -c mipam -n "__fish_mipam_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l out -d 'With --dir: leave the files there alone and write the result to this directory' -r -f -a "(__fish_complete_directories)"
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l max-in-flight -d 'How many writes may be under way at the same time' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
 json\t'For programs'
@@ -68,7 +69,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l systems -d 'Se
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l dry-run -d 'Show what would be done, and write nothing'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l diff -d 'Show the objects that change, line by line'
-complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l allow-shrink -d 'Let go of ranges that the configuration or --network no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -77,6 +78,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l for -d 'The obj
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l name -d 'Hold the address under this name, for use outside the cluster' -r
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l address -d 'The very address to take [default: the lowest free one]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l count -d 'How many addresses to hold [default: 1]' -r
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
 json\t'For programs'
@@ -95,7 +97,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l systems -d 'Ser
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l dry-run -d 'Show what would be done, and write nothing'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l diff -d 'Show the objects that change, line by line'
-complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
+complete -c mipam -n "__fish_mipam_using_subcommand allocate" -l allow-shrink -d 'Let go of ranges that the configuration or --network no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand allocate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -124,6 +126,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand release" -s v -l verbose -d 
 complete -c mipam -n "__fish_mipam_using_subcommand release" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand release" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l pool -d 'Only this pool' -r
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
 json\t'For programs'
@@ -142,7 +145,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand status" -l systems -d 'Serve
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l addresses -d 'List every address that is given out, and to whom'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -l map -d 'Draw each pool, one character for an address'
-complete -c mipam -n "__fish_mipam_using_subcommand status" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
+complete -c mipam -n "__fish_mipam_using_subcommand status" -l allow-shrink -d 'Let go of ranges that the configuration or --network no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -170,6 +173,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l pool -d '
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l need -d 'How many more machines need an address of each family' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l for -d 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l replicas -d 'To how many machines in all' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
 json\t'For programs'
@@ -186,7 +190,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l apiserver
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s n -l namespace -d 'Serve only the machines in this namespace [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l systems -d 'Serve only these kinds of machine, for example openshift; separate with commas [default: all]' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l request-timeout -d 'How long one request to the cluster may take, for example 30s or 1m30s' -r
-complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l allow-shrink -d 'Let go of ranges that the configuration no longer has, if nobody holds an address of them'
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l allow-shrink -d 'Let go of ranges that the configuration or --network no longer has, if nobody holds an address of them'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s v -l verbose -d 'Say more about what is done, on stderr'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s q -l quiet -d 'Print no warnings and no progress, only data and errors'
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s h -l help -d 'Print help (see more with \'--help\')'

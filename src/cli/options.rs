@@ -74,10 +74,15 @@ pub struct FormatOption {
     pub format: Format,
 }
 
-/// What a run may do to the ranges that earlier runs knew.
-#[derive(Args, Clone, Copy, Debug)]
+/// Ranges beside those of the configuration, and what may become of those that earlier runs knew.
+#[derive(Args, Clone, Debug)]
 pub struct RangeOptions {
-    /// Let go of ranges that the configuration no longer has, if nobody holds an address of them
+    /// A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing;
+    /// give it again for another one, which serves when those before it are full
+    #[arg(long, value_name = "CIDR,GATEWAY,DNS[,DNS...]", value_parser = NonEmptyStringValueParser::new())]
+    pub network: Vec<String>,
+
+    /// Let go of ranges that the configuration or --network no longer has, if nobody holds an address of them
     #[arg(long)]
     pub allow_shrink: bool,
 }

@@ -15,8 +15,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(command.ranges)?;
-    let target = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
+    let config = context.config_with(&command.ranges)?;
+    let targets = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
     let bar = context.bar();
@@ -31,8 +31,8 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
             Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
         return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
     }
-    let claim = match &target {
-        Some(target) => for_object(&sight, target, &config)?,
+    let claim = match targets {
+        Some(targets) => for_object(&sight, targets, &config)?,
         None => hold(command),
     };
     pass.scope.only = Some(claim.whose().clone());
@@ -107,15 +107,16 @@ fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
     of_owner.flat_map(|a| pass::lines(a, &sight.pools)).collect()
 }
 
-fn owner(context: &Context<'_>, reference: &Reference) -> Result<ObjectRef, Failure> {
+fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>, Failure> {
     if reference.is_hold() {
         return Err(Failure::error("--for names an object of the cluster").hint("for a hold use --name"));
     }
-    context.target(reference, &systems::owners())
+    context.targets(reference, &systems::owners())
 }
 
-fn for_object(sight: &Sight, target: &ObjectRef, config: &Config) -> Result<Claim, Failure> {
-    let object = sight.seen.observed.find(target);
+fn for_object(sight: &Sight, targets: Vec<ObjectRef>, config: &Config) -> Result<Claim, Failure> {
+    let target = context::only(targets, |t| sight.seen.observed.find(t).is_some())?;
+    let object = sight.seen.observed.find(&target);
     let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
     let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, config));
     match asked.next() {

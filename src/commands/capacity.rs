@@ -5,9 +5,11 @@ use super::{ExitStatus, Failure};
 use crate::addr::Family;
 use crate::cli::CheckCapacity;
 use crate::cluster::dir::Mode;
+use crate::cluster::{Cluster, ClusterError};
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, CapacityReport, Claim, Kind, Object, PendingLine, Pool, PoolLine, PoolNeed, Reason,
+    API_VERSION, CapacityReport, Claim, Kind, Object, ObjectRef, PendingLine, Pool, PoolLine, PoolNeed,
+    Reason,
 };
 use crate::output;
 use crate::pass::Sight;
@@ -16,10 +18,10 @@ use crate::systems;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(command.ranges)?;
+    let config = context.config_with(&command.ranges)?;
     let pool = command.pool.as_deref();
     let parents: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
-    let parent = command.owner.as_ref().map(|r| context.target(r, &parents)).transpose()?;
+    let parent = command.owner.as_ref().map(|r| context.targets(r, &parents)).transpose()?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
@@ -32,9 +34,9 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);
     let mut ask = Ask { waiting: left_over(&sight, &waiting), ..Ask::default() };
-    if let (Some(target), Some(replicas)) = (parent, command.replicas) {
-        let object = cluster.get(&target).await?;
-        let new = scaled(&mut sight, (target.kind, &object), replicas as usize, &config);
+    if let (Some(targets), Some(replicas)) = (parent, command.replicas) {
+        let (kind, object) = find(&*cluster, targets).await?;
+        let new = scaled(&mut sight, (kind, &object), replicas as usize, &config)?;
         let decision = plan::decide(sight.world(&pass.scope, pass.now));
         ask.messages = unserved(&sight, &decision, &new);
         ask.groups = wanted(&sight.pools, &new.claims);
@@ -49,6 +51,22 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let report = report(free, &ask, pool);
     context.printer.data(&output::capacity::render(&report, context.printer.look()))?;
     Ok(if report.fits { ExitStatus::Fine } else { ExitStatus::Finding })
+}
+
+/// The one of these that is there.
+async fn find(cluster: &dyn Cluster, targets: Vec<ObjectRef>) -> Result<(Kind, Object), Failure> {
+    let mut found: BTreeMap<ObjectRef, Object> = BTreeMap::new();
+    let one = targets.len() == 1;
+    for target in &targets {
+        match cluster.get(target).await {
+            Ok(object) => drop(found.insert(target.clone(), object)),
+            Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) if !one => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let target = context::only(targets, |t| found.contains_key(t))?;
+    let object = found.remove(&target).ok_or_else(|| ClusterError::NotFound(target.to_string()))?;
+    Ok((target.kind, object))
 }
 
 /// How many addresses are wanted of pools that stand in for one another.
@@ -171,7 +189,7 @@ fn unserved(sight: &Sight, decision: &Decision, new: &New) -> Vec<String> {
     let of_new = lines.filter(|l| new.names.contains(&l.name) && l.reason != Reason::PoolExhausted);
     let mut messages: Vec<String> = of_new.map(|l| l.message.clone()).collect();
     if !new.names.is_empty() && new.claims.is_empty() && messages.is_empty() {
-        messages.push("its machines would not wait for mipam: the template has no hook of ours, or its devices need no address".to_owned());
+        messages.push("its machines would not wait for mipam: the template has no hook or gate of ours, or its devices need no address".to_owned());
     }
     messages.sort();
     messages.dedup();
@@ -179,10 +197,20 @@ fn unserved(sight: &Sight, decision: &Decision, new: &New) -> Vec<String> {
 }
 
 /// Adds the machines that would appear.
-fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &Config) -> New {
+fn scaled(
+    sight: &mut Sight,
+    parent: (Kind, &Object),
+    replicas: usize,
+    config: &Config,
+) -> Result<New, Failure> {
     let made = systems::ALL.iter().find_map(|s| s.scaled(&sight.seen.observed, parent, replicas));
+    let made = made.ok_or_else(|| {
+        let resource = parent.0.resource();
+        Failure::error(format!("this version gives no addresses to the machines of {resource}"))
+            .hint("ask for a number of addresses instead: check-capacity --pool POOL --need N")
+    })?;
     let mut by_kind: BTreeMap<Kind, Vec<Object>> = BTreeMap::new();
-    for (kind, object) in made.unwrap_or_default() {
+    for (kind, object) in made {
         by_kind.entry(kind).or_default().push(object);
     }
     let names: BTreeSet<String> = by_kind.values().flatten().map(|o| o.name().to_owned()).collect();
@@ -192,5 +220,5 @@ fn scaled(sight: &mut Sight, parent: (Kind, &Object), replicas: usize, config: &
     sight.survey(config);
     let is_new = |c: &&Claim| names.contains(&*c.owner.name) && c.owner.uid.starts_with("new-");
     let claims = sight.survey.claims.iter().filter(is_new).cloned().collect();
-    New { names, claims }
+    Ok(New { names, claims })
 }

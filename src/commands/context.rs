@@ -30,6 +30,15 @@ pub(super) struct Context<'a> {
 impl Context<'_> {
     /// Reads the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.read_config(&[])
+    }
+
+    /// Reads the configuration for a command that may change which ranges there are.
+    pub(super) fn config_with(&self, ranges: &RangeOptions) -> Result<Config, Failure> {
+        Ok(Config { allow_shrink: ranges.allow_shrink, ..self.read_config(&ranges.network)? })
+    }
+
+    fn read_config(&self, networks: &[String]) -> Result<Config, Failure> {
         if let Some(dir) = self.options.dir.as_ref().filter(|d| !d.is_dir()) {
             let what = if dir.exists() { "this is no directory" } else { "there is no such directory" };
             return Err(Failure::error(format!("--dir {}: {what}", dir.display()))
@@ -41,7 +50,15 @@ impl Context<'_> {
             Failure::error(format!("cannot read the configuration {shown}: {why}"))
         };
         let size = std::fs::metadata(&path).map(|m| m.len());
-        match size {
+        let bytes = match size {
+            // Nobody has named a file, and the networks are all there is.
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound
+                    && self.options.config.is_none()
+                    && !networks.is_empty() =>
+            {
+                None
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Failure::error(format!("there is no configuration {shown}"))
                     .hint("write one (ipam-config.yaml.example shows every key), or name it with --config; with --dir it may also lie in that directory"));
@@ -50,11 +67,11 @@ impl Context<'_> {
             Ok(size) if size > LARGEST_CONFIG => {
                 return Err(cannot(&format!("it has {size} bytes, more than {LARGEST_CONFIG}")));
             }
-            Ok(_) => {}
-        }
-        let bytes = std::fs::read(&path).map_err(|e| cannot(&e))?;
+            Ok(_) => Some(std::fs::read(&path).map_err(|e| cannot(&e))?),
+        };
+        let file = bytes.as_deref().map(|bytes| (shown.as_str(), bytes));
         let config =
-            config::parse_bytes(&shown, &bytes).map_err(|errors| Failure::error(errors.to_string()))?;
+            config::parse_with(file, networks).map_err(|errors| Failure::error(errors.to_string()))?;
         for warning in &config.warnings {
             self.printer.warn(warning);
         }
@@ -69,11 +86,6 @@ impl Context<'_> {
         }
         self.unserved(config.systems.iter().flatten());
         Ok(config)
-    }
-
-    /// Reads the configuration for a command that may change which ranges there are.
-    pub(super) fn config_with(&self, ranges: RangeOptions) -> Result<Config, Failure> {
-        Ok(Config { allow_shrink: ranges.allow_shrink, ..self.config()? })
     }
 
     fn config_path(&self) -> PathBuf {
@@ -164,11 +176,12 @@ impl Context<'_> {
         notes.iter().for_each(|n| self.printer.note(n));
     }
 
-    /// The object that a reference names: its kind among these, in the namespace that it or `-n` says.
-    pub(super) fn target(&self, reference: &Reference, among: &[Kind]) -> Result<ObjectRef, Failure> {
-        let kind = kind(reference, among)?;
+    /// The objects that a reference can mean: one for each of these kinds that it fits, in the namespace that it
+    /// or `-n` says; at least one.
+    pub(super) fn targets(&self, reference: &Reference, among: &[Kind]) -> Result<Vec<ObjectRef>, Failure> {
         let namespace = reference.namespace.as_deref().or(self.options.namespace.as_deref());
-        Ok(kind.at(namespace.unwrap_or("default"), &reference.name))
+        let kinds = kinds(reference, among)?;
+        Ok(kinds.into_iter().map(|k| k.at(namespace.unwrap_or("default"), &reference.name)).collect())
     }
 }
 
@@ -205,19 +218,42 @@ pub(super) fn pool<'p>(pools: &'p [Pool], name: &str) -> Result<&'p Pool, Failur
     })
 }
 
-/// The one kind among these that a reference names.
-pub(super) fn kind(reference: &Reference, among: &[Kind]) -> Result<Kind, Failure> {
+/// The kinds among these that a reference can mean; at least one.
+pub(super) fn kinds(reference: &Reference, among: &[Kind]) -> Result<Vec<Kind>, Failure> {
     let hits: Vec<Kind> = among.iter().copied().filter(|k| reference.is_kind(k)).collect();
-    let list = |kinds: &[Kind]| {
-        let names: Vec<String> =
-            kinds.iter().map(|k| format!("{}.{}", k.kind.to_lowercase(), k.group)).collect();
-        names.join(", ")
-    };
-    match hits.as_slice() {
-        [one] => Ok(*one),
-        [] => Err(Failure::error(format!("mipam knows no kind {:?} here", reference.kind))
-            .hint(format!("known are: {}", list(among)))),
-        several => Err(Failure::error(format!("{:?} can mean several kinds", reference.kind))
-            .hint(format!("say which one: {}", list(several)))),
+    if hits.is_empty() {
+        return Err(Failure::error(format!("mipam knows no kind {:?} here", reference.kind))
+            .hint(format!("known are: {}", list(among.iter()))));
     }
+    Ok(hits)
+}
+
+/// The one object that is meant: where several kinds fit, the one that is there.
+pub(super) fn only(
+    targets: Vec<ObjectRef>,
+    is_there: impl Fn(&ObjectRef) -> bool,
+) -> Result<ObjectRef, Failure> {
+    let several = targets.len() > 1;
+    let (mut found, missing): (Vec<_>, Vec<_>) = targets.into_iter().partition(|t| !several || is_there(t));
+    match (found.pop(), found.is_empty()) {
+        (Some(one), true) => Ok(one),
+        (Some(last), false) => {
+            let kinds = list(found.iter().chain([&last]).map(|t| &t.kind));
+            let failure = Failure::error(format!("{last} can mean objects of several kinds"));
+            Err(failure.hint(format!("say which one: {kinds}")))
+        }
+        (None, _) => {
+            let name = missing.first().map(ToString::to_string).unwrap_or_default();
+            let failure = Failure::error(format!("{name} does not exist"));
+            Err(failure.hint(format!("it was looked for among: {}", list(missing.iter().map(|t| &t.kind)))))
+        }
+    }
+}
+
+fn list<'k>(kinds: impl Iterator<Item = &'k Kind>) -> String {
+    let name = |k: &Kind| {
+        let kind = k.kind.to_lowercase();
+        if k.group.is_empty() { kind } else { format!("{kind}.{}", k.group) }
+    };
+    kinds.map(name).collect::<Vec<_>>().join(", ")
 }

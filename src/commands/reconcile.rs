@@ -9,7 +9,7 @@ use crate::output::{self, Printer};
 use crate::pass::Outcome;
 
 pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(command.ranges)?;
+    let config = context.config_with(&command.ranges)?;
     let mode = match &command.out {
         Some(dir) => Mode::Out(dir.clone()),
         None if command.dry_run => Mode::ReadOnly,

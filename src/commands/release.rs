@@ -6,8 +6,8 @@ use crate::apply::{self, Recorded};
 use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
-use crate::ledger::NAMESPACE;
-use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Owner};
+use crate::ledger::{Ledger, NAMESPACE};
+use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, ObjectRef, Owner};
 use crate::output;
 use crate::pass::{self, Sight};
 use crate::plan::{self, Decision, Meant};
@@ -21,7 +21,7 @@ const ROUNDS: usize = 12;
 pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<ExitStatus, Failure> {
     let config = context.config()?;
     // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
-    let mut meant = meant(context, command)?;
+    let candidates = meant(context, command)?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
     let mut confirmed = command.yes || command.dry_run;
@@ -34,6 +34,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let pool = command.pool.as_ref().map(|p| context::pool(&sight.pools, p)).transpose()?;
         let network = pool.map(|p| p.network.clone());
         let pools = sight.pools.clone();
+        let mut meant = recorded(candidates.clone(), &sight.seen.ledger)?;
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);
         }
@@ -105,17 +106,29 @@ async fn record(cluster: &dyn Cluster, sight: &mut Sight, steps: &[Decision]) ->
     Ok(true)
 }
 
-/// What the person named.
-fn meant(context: &Context<'_>, command: &Release) -> Result<Meant, Failure> {
+/// What the person named: several where its kind can mean several.
+fn meant(context: &Context<'_>, command: &Release) -> Result<Vec<Meant>, Failure> {
     let Some(target) = &command.target else {
         let path = command.from_report.as_deref().unwrap_or(Path::new("-"));
-        return Ok(Meant::Reported { slots: reported::read(path)?, gone: BTreeSet::new() });
+        return Ok(vec![Meant::Reported { slots: reported::read(path)?, gone: BTreeSet::new() }]);
     };
     Ok(match target {
-        Target::Address(address) => Meant::Address(*address),
-        Target::Owner(reference) if reference.is_hold() => Meant::Hold(reference.name.clone()),
-        Target::Owner(reference) => Meant::Object(context.target(reference, &systems::owners())?),
+        Target::Address(address) => vec![Meant::Address(*address)],
+        Target::Owner(reference) if reference.is_hold() => vec![Meant::Hold(reference.name.clone())],
+        Target::Owner(reference) => {
+            context.targets(reference, &systems::owners())?.into_iter().map(Meant::Object).collect()
+        }
     })
+}
+
+/// The one that something is recorded for; any, where that is none.
+fn recorded(mut candidates: Vec<Meant>, ledger: &Ledger) -> Result<Meant, Failure> {
+    let first = candidates.swap_remove(0);
+    let object = |m: Meant| if let Meant::Object(target) = m { Some(target) } else { None };
+    let held = |t: &ObjectRef| !Meant::Object(t.clone()).entries(ledger, None).is_empty();
+    let targets: Vec<ObjectRef> =
+        std::iter::once(first.clone()).chain(candidates).filter_map(object).filter(held).collect();
+    if targets.is_empty() { Ok(first) } else { context::only(targets, |_| true).map(Meant::Object) }
 }
 
 /// Why an owner keeps what it has.

@@ -89,8 +89,7 @@ fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<(Kind, &'s Object)
     let (namespace, name, kinds) = match machine {
         MachineRef::Name { namespace, name } => (namespace, name, systems::owners()),
         MachineRef::Full(reference) => {
-            let kind = context::kind(reference, &systems::owners())?;
-            (&reference.namespace, &reference.name, vec![kind])
+            (&reference.namespace, &reference.name, context::kinds(reference, &systems::owners())?)
         }
     };
     let fits = |o: &&Object| o.name() == name && namespace.as_deref().is_none_or(|n| n == o.namespace());
@@ -104,8 +103,10 @@ fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<(Kind, &'s Object)
             Err(failure.hint("a machine is named as NAME or NAMESPACE/NAME"))
         }
         several => {
-            let names: Vec<String> =
-                several.iter().map(|(k, o)| k.at(o.namespace(), o.name()).to_string()).collect();
+            let full = |k: &Kind, o: &Object| {
+                format!("{}.{}/{}/{}", k.kind.to_lowercase(), k.group, o.namespace(), o.name())
+            };
+            let names: Vec<String> = several.iter().map(|(k, o)| full(k, o)).collect();
             let failure = Failure::error(format!("several machines are called {name:?}"));
             Err(failure.hint(format!("say which one: {}", names.join(", "))))
         }

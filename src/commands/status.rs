@@ -16,7 +16,7 @@ const LARGEST_MAP: usize = 1024;
 const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(command.ranges)?;
+    let config = context.config_with(&command.ranges)?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let bar = context.bar();
     let pass = context.pass(&*cluster, &config, &bar)?;

@@ -5,16 +5,17 @@ use super::findings::{Finding, Findings, Path, quote};
 use super::schema::{CONFIG, HOOK, POOL, POOL_KINDS, ROOT};
 use super::walk::{self, Table};
 use super::{
-    Config, Hook, Metal3, NmstateTarget, empty, guard, names, overlap, pools, seed, suggest, trouble,
+    Config, Hook, Metal3, NmstateTarget, empty, flags, guard, names, overlap, pools, seed, suggest, trouble,
 };
+use crate::model::Pool;
 use crate::yaml;
 use serde_json::Value;
 
 const EXAMPLE: &str =
     "begin with `ipam-config:`, then two spaces before each key, as in ipam-config.yaml.example";
 
-/// Reads a config; what is wrong goes to `found`.
-pub(super) fn read(found: &mut Findings, text: &str) -> Option<Config> {
+/// Reads a config and the networks of the command line; what is wrong goes to `found`.
+pub(super) fn read(found: &mut Findings, text: &str, networks: &[String]) -> Option<Config> {
     let root = Path::default();
     if let Some(finding) = guard::check(text) {
         found.error(finding);
@@ -51,7 +52,20 @@ pub(super) fn read(found: &mut Findings, text: &str) -> Option<Config> {
         return None;
     }
     let table = Table::read(found, &at, inner, &CONFIG)?;
-    Some(config(found, &table))
+    Some(config(found, &table, networks))
+}
+
+/// The config of a run that has no file, only these networks.
+pub(super) fn without_file(found: &mut Findings, networks: &[String]) -> Config {
+    let drafts = flags::read(found, networks);
+    Config { pools: finish(found, drafts), ..empty() }
+}
+
+/// Drafts to pools that share no address.
+fn finish(found: &mut Findings, drafts: Vec<Draft>) -> Vec<Pool> {
+    let pieces: Vec<_> = drafts.iter().flat_map(Draft::pieces).collect();
+    overlap::check(found, &pieces);
+    drafts.into_iter().filter_map(|d| d.finish(found)).collect()
 }
 
 fn without_root(root: &Path, map: &serde_json::Map<String, Value>) -> Finding {
@@ -70,7 +84,7 @@ fn without_root(root: &Path, map: &serde_json::Map<String, Value>) -> Finding {
     }
 }
 
-fn config(found: &mut Findings, table: &Table<'_>) -> Config {
+fn config(found: &mut Findings, table: &Table<'_>, networks: &[String]) -> Config {
     let mut config = empty();
     config.lifecycle_hook = table.field(found, "lifecycle-hook", hook).get();
     let targets = [("annotation", NmstateTarget::Annotation), ("device-config", NmstateTarget::DeviceConfig)];
@@ -87,13 +101,12 @@ fn config(found: &mut Findings, table: &Table<'_>) -> Config {
 
     let mut drafts = seed::read(found, table);
     drafts.extend(table.field(found, "pools", pools::read).get().unwrap_or_default());
+    drafts.extend(flags::read(found, networks));
     if drafts.is_empty() && !table.has("pools") && found.errors() == 0 {
         let message = "there are no pools: only systems that have pools of their own, such as metal3's IPPools, can be served";
         found.warning(Finding::new(&table.at, message));
     }
-    let pieces: Vec<_> = drafts.iter().flat_map(Draft::pieces).collect();
-    overlap::check(found, &pieces);
-    config.pools = drafts.into_iter().filter_map(|d| d.finish(found)).collect();
+    config.pools = finish(found, drafts);
     config
 }
 

@@ -21,6 +21,7 @@ pub(super) struct Draft {
     pub(super) at: Path,
     pub(super) words: Words,
     pub(super) name: String,
+    pub(super) origin: PoolOrigin,
     pub(super) network: Network,
     pub(super) ranges: Vec<Range>,
     pub(super) prefix: Field<Placed<u64>>,
@@ -43,6 +44,7 @@ impl Draft {
             at: at.clone(),
             words,
             name: name.to_owned(),
+            origin: PoolOrigin::Config,
             network: "".into(),
             ranges: Vec::new(),
             prefix: Field::Absent,
@@ -83,7 +85,7 @@ impl Draft {
         };
         Some(Pool {
             name: self.name.into(),
-            origin: PoolOrigin::Config,
+            origin: self.origin,
             network: self.network,
             family,
             ranges: self.ranges.iter().map(|r| r.value.0).collect(),

@@ -6,9 +6,9 @@ use std::fmt;
 /// One thing that is wrong in a config file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ConfigError {
-    /// The file as it was named.
+    /// The file as it was named, or the option of the command line.
     pub file: String,
-    /// From 1.
+    /// From 1; 0 for an option.
     pub line: usize,
     /// Dotted path, such as `ipam-config.pools[0].ranges[1]`; empty for the file as a whole.
     pub key: String,
@@ -20,7 +20,10 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: ", self.file, self.line)?;
+        match self.line {
+            0 => write!(f, "{}: ", self.file)?,
+            line => write!(f, "{}:{line}: ", self.file)?,
+        }
         // The root is the same in every file: leaving it out keeps the line short.
         let key = self.key.strip_prefix("ipam-config.").unwrap_or(&self.key);
         if !key.is_empty() {

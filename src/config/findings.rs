@@ -9,11 +9,18 @@ use std::fmt;
 /// More than this many errors or warnings help nobody.
 const SHOWN: usize = 20;
 
-/// Where in the document.
+/// Where in the document, or which option of the command line.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Path(Vec<Step>);
+pub(super) struct Path {
+    steps: Vec<Step>,
+    option: Option<String>,
+}
 
 impl Path {
+    pub(super) fn option(text: &str) -> Self {
+        Self { steps: Vec::new(), option: Some(clip(&text.replace(char::is_control, " "))) }
+    }
+
     pub(super) fn key(&self, key: &str) -> Self {
         self.with(Step::Key(key.to_owned()))
     }
@@ -23,7 +30,7 @@ impl Path {
     }
 
     fn with(&self, step: Step) -> Self {
-        Self(self.0.iter().cloned().chain([step]).collect())
+        Self { steps: self.steps.iter().cloned().chain([step]).collect(), option: self.option.clone() }
     }
 
     /// As it is shown inside a message: without the root that all have.
@@ -33,13 +40,14 @@ impl Path {
     }
 
     fn line(&self, text: &str) -> usize {
-        yaml::locate_key(text, &self.0).map_or(1, |p| p.line)
+        yaml::locate_key(text, &self.steps).map_or(1, |p| p.line)
     }
 }
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, step) in self.0.iter().enumerate() {
+        f.write_str(self.option.as_deref().unwrap_or_default())?;
+        for (i, step) in self.steps.iter().enumerate() {
             match step {
                 Step::Index(n) => write!(f, "[{n}]")?,
                 Step::Key(key) if key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)) => {
@@ -95,8 +103,11 @@ impl Finding {
 
     fn locate(self, file: &str, text: &str) -> ConfigError {
         let mut message = self.message;
-        if let Some(other) = &self.see {
+        if let Some(other) = self.see.as_ref().filter(|other| other.option.is_none()) {
             message = format!("{message} (line {})", other.line(text));
+        }
+        if let Some(option) = self.at.option {
+            return ConfigError { file: option, line: 0, key: String::new(), message, hint: self.hint };
         }
         ConfigError {
             file: file.to_owned(),

@@ -5,6 +5,7 @@ mod draft;
 mod duration;
 mod error;
 mod findings;
+mod flags;
 mod guard;
 mod names;
 mod overlap;
@@ -27,20 +28,30 @@ use findings::{Finding, Findings, Path};
 
 /// Reads the text of a config; `file` is its name for the messages.
 pub fn parse(file: &str, text: &str) -> Result<Config, ConfigErrors> {
-    let mut found = Findings::default();
-    let config = document::read(&mut found, text);
-    found.finish(file, text, config)
+    parse_bytes(file, text.as_bytes())
 }
 
 /// Like [`parse`], for the bytes of a file, which may be no text at all.
 pub fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Config, ConfigErrors> {
+    parse_with(Some((file, bytes)), &[])
+}
+
+/// Reads the bytes of a config, if there is one, and the networks of the command line.
+pub fn parse_with(file: Option<(&str, &[u8])>, networks: &[String]) -> Result<Config, ConfigErrors> {
+    let mut found = Findings::default();
+    let Some((file, bytes)) = file else {
+        let config = document::without_file(&mut found, networks);
+        return found.finish("", "", Some(config));
+    };
     let error = match std::str::from_utf8(bytes) {
-        Ok(text) => return parse(file, text),
+        Ok(text) => {
+            let config = document::read(&mut found, text, networks);
+            return found.finish(file, text, config);
+        }
         Err(error) => error,
     };
     let line = bytes[..error.valid_up_to()].split(|b| *b == b'\n').count();
     let hint = "this is not a text file, or it was damaged: save it again as plain text (UTF-8)";
-    let mut found = Findings::default();
     found.error(Finding::new(&Path::default(), "there are bytes that are no text").hint(hint).on_line(line));
     found.finish(file, &String::from_utf8_lossy(bytes), None)
 }

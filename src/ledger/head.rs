@@ -32,6 +32,9 @@ pub struct Applied {
     /// Its ranges, in order.
     #[serde(serialize_with = "write", deserialize_with = "read")]
     pub ranges: Vec<Span>,
+    /// It came from a flag: no configuration names it, so only a run with flags can miss it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flag: bool,
 }
 
 fn write<S: Serializer>(ranges: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
@@ -84,9 +87,11 @@ impl Head {
     }
 
     /// The head object with these pools applied; `None` where it says so already. Pools that this run does
-    /// not know stay: another run with another configuration may use them.
+    /// not know stay: another run with another configuration may use them. Flags that this run could have
+    /// given and did not are let go: it was allowed to leave them out.
     pub fn updated(&self, pools: &[Pool]) -> Option<Object> {
         let mut merged = self.pools.clone();
+        self.unnamed_flags(pools).for_each(|(name, _)| drop(merged.remove(name)));
         merged.extend(applied(pools));
         if merged == self.pools {
             return None;
@@ -94,6 +99,16 @@ impl Head {
         let mut object = self.object.clone();
         object.ensure_object(&["data"]).insert("pools".to_owned(), text(&merged).into());
         Some(object)
+    }
+
+    /// The recorded flags that a run with these pools leaves out; none where it has no flags at all.
+    pub(super) fn unnamed_flags<'h>(
+        &'h self,
+        pools: &'h [Pool],
+    ) -> impl Iterator<Item = (&'h String, &'h Applied)> {
+        let flags = || pools.iter().filter(|p| p.origin == PoolOrigin::Flag);
+        let missing = move |name: &str| flags().next().is_some() && flags().all(|p| *p.name != *name);
+        self.pools.iter().filter(move |(name, applied)| applied.flag && missing(name))
     }
 }
 
@@ -103,8 +118,10 @@ pub(super) fn configured(pools: &[Pool]) -> impl Iterator<Item = &Pool> {
 }
 
 fn applied(pools: &[Pool]) -> BTreeMap<String, Applied> {
-    let one =
-        |p: &Pool| (p.name.to_string(), Applied { network: p.network.to_string(), ranges: p.ranges.clone() });
+    let one = |p: &Pool| {
+        let (network, ranges) = (p.network.to_string(), p.ranges.clone());
+        (p.name.to_string(), Applied { network, ranges, flag: p.origin == PoolOrigin::Flag })
+    };
     configured(pools).map(one).collect()
 }
 

@@ -10,7 +10,7 @@ mod head;
 mod shrink;
 
 pub use head::{Applied, FORMAT, HEAD, Head};
-pub use shrink::{Shrunk, shrunk};
+pub use shrink::{Cause, Shrunk, shrunk};
 
 use crate::model::{Allocation, Kind, Object, Slot};
 use serde_json::{Value, json};

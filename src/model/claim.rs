@@ -88,6 +88,8 @@ pub struct Subject {
     pub network: Option<String>,
     /// Labels of the owner.
     pub labels: BTreeMap<String, String>,
+    /// The only family that it can use; `None`: any.
+    pub family: Option<Family>,
 }
 
 impl Subject {
@@ -99,7 +101,8 @@ impl Subject {
         }
         let m = &pool.matches;
         let listed = |list: &[String], value: &str| list.is_empty() || list.iter().any(|v| v == value);
-        listed(&m.systems, self.system)
+        self.family.is_none_or(|f| f == pool.family)
+            && listed(&m.systems, self.system)
             && listed(&m.namespaces, &self.namespace)
             && (m.networks.is_empty() || self.network.as_ref().is_some_and(|n| m.networks.contains(n)))
             && m.labels.iter().all(|(k, v)| self.labels.get(k) == Some(v))

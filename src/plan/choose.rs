@@ -114,8 +114,13 @@ impl<'a> Chooser<'a> {
         };
         let candidates = candidates(self.world.pools, wish);
         if candidates.iter().all(Vec::is_empty) {
-            let message =
-                "no pool of the configuration matches this device (see `match` of the pools)".to_owned();
+            let family = match &wish.pools {
+                PoolChoice::Matching(subject) => subject.family.map(|f| format!("{f} ")).unwrap_or_default(),
+                PoolChoice::Named(_) => String::new(),
+            };
+            let message = format!(
+                "no {family}pool of the configuration matches this device (see `match` of the pools)"
+            );
             return Err(unmet("", Reason::NoMatchingPool, message));
         }
         if let Some(asked) = wish.asks {
@@ -260,8 +265,10 @@ impl<'a> Chooser<'a> {
         let ranges: Vec<String> =
             pools.iter().flat_map(|p| &self.world.pools[*p].ranges).map(ToString::to_string).collect();
         let (which, has) = if names.len() == 1 { ("pool", "has") } else { ("pools", "have") };
-        let message =
-            format!("{which} {} ({}) {has} no free address left for it", names.join(", "), ranges.join(", "));
+        let (listed, ranges) = (names.join(", "), ranges.join(", "));
+        // A pool that came from a flag has its range for a name.
+        let ranges = if ranges == listed { String::new() } else { format!(" ({ranges})") };
+        let message = format!("{which} {listed}{ranges} {has} no free address left for it");
         (names.first().copied().unwrap_or_default().to_owned(), Reason::PoolExhausted, message)
     }
 

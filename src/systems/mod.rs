@@ -2,8 +2,10 @@
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
 pub mod elf;
+pub mod kubermatic;
 pub mod nmstate;
 pub mod openshift;
+mod scale;
 mod seen;
 
 use crate::config::Config;
@@ -86,7 +88,7 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &elf::Elf, &seen::Seen];
+pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {
@@ -115,4 +117,10 @@ pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
     let sources = ALL.iter().flat_map(|s| s.sources()).map(|s| s.kind);
     let mut kinds = sources.chain(ALL.iter().flat_map(|s| s.parents()).copied());
     kinds.find(|k| k.group == group && k.kind == kind)
+}
+
+/// Why an object must be left alone, whatever its kind.
+fn paused(object: &Object) -> Option<String> {
+    const PAUSED: &str = "cluster.x-k8s.io/paused";
+    object.annotation(PAUSED).map(|_| format!("it carries annotation {PAUSED}"))
 }

@@ -2,13 +2,14 @@
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
 use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
-use super::{Scene, System};
+use super::{Scene, System, kubermatic, openshift};
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
     Adopt, Chain, Claim, Given, Holding, Kind, Object, Observed, Problem, Role, Source, Survey,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Addresses that others use.
 pub(super) struct Seen;
@@ -27,7 +28,9 @@ const fn kind(
 
 const CAPI_ADDRESS: Kind =
     kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
-const KUBERMATIC_MACHINE: Kind = kind("cluster.k8s.io", &["v1alpha1"], "Machine", "machines");
+/// Known, so that a question about it is answered: its machines are not served yet.
+const CAPI_DEPLOYMENT: Kind =
+    kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "MachineDeployment", "machinedeployments");
 const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
 const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
@@ -46,7 +49,6 @@ const SOURCES: &[Source] = &[
     Source { kind: INFRASTRUCTURE, role: Role::Owner },
     Source { kind: NODE, role: Role::Owner },
     Source { kind: CAPI_MACHINE, role: Role::Owner },
-    Source { kind: KUBERMATIC_MACHINE, role: Role::Owner },
     Source { kind: VMI, role: Role::Owner },
 ];
 
@@ -67,10 +69,6 @@ const PLACES: &[(Kind, &[&[&str]])] = &[
     ),
     (NODE, &[&["status", "addresses", "*", "address"]]),
     (CAPI_MACHINE, &[&["status", "addresses", "*", "address"]]),
-    (
-        KUBERMATIC_MACHINE,
-        &[&["spec", "providerSpec", "value", "network", "cidr"], &["status", "addresses", "*", "address"]],
-    ),
     (VMI, &[&["status", "interfaces", "*", "ipAddress"], &["status", "interfaces", "*", "ipAddresses", "*"]]),
 ];
 
@@ -93,15 +91,17 @@ impl System for Seen {
 
     fn survey(&self, observed: &Observed, _: &Config) -> Survey {
         let mut survey = Survey::default();
+        let machines = machines_by_node(observed);
         for (kind, places) in PLACES {
             for object in observed.all(*kind) {
+                let stands_for = (*kind == NODE).then(|| machine_of(object, &machines));
                 for place in *places {
                     let mut values = Vec::new();
                     collect(&object.0, place, &mut values);
                     // A status lists host names beside addresses; a spec has no reason to.
                     let names_allowed = place.first() == Some(&"status") || place.last() == Some(&"host");
                     for text in values {
-                        note(*kind, object, text, names_allowed, &mut survey);
+                        note((*kind, object), stands_for.as_deref(), text, names_allowed, &mut survey);
                     }
                 }
             }
@@ -112,14 +112,24 @@ impl System for Seen {
     fn write(&self, _: &Claim, _: &[Given], _: &Scene<'_>) -> Chain {
         Chain::new()
     }
+
+    fn parents(&self) -> &'static [Kind] {
+        &[CAPI_DEPLOYMENT]
+    }
 }
 
-fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &mut Survey) {
+fn note(
+    (kind, object): (Kind, &Object),
+    stands_for: Option<&str>,
+    text: &str,
+    names_allowed: bool,
+    survey: &mut Survey,
+) {
     let seen_on = kind.at(object.namespace(), object.name());
     match parse_address(text.split('/').next().unwrap_or_default()) {
         Ok(address) => survey.holdings.push(Holding {
             address,
-            stands_for: machine_of(kind, object),
+            stands_for: stands_for.map(str::to_owned),
             seen_on,
             holder: None,
             pools: None,
@@ -134,13 +144,23 @@ fn note(kind: Kind, object: &Object, text: &str, names_allowed: bool, survey: &m
     }
 }
 
-/// The machine that a Node is: what its annotation says, else its own name.
-fn machine_of(kind: Kind, object: &Object) -> Option<String> {
-    if kind != NODE {
-        return None;
-    }
-    let annotated = object.annotation("machine.openshift.io/machine").and_then(|m| m.split('/').next_back());
-    Some(annotated.unwrap_or_else(|| object.name()).to_owned())
+/// The machines of this cluster by the name of their Node, where they say it.
+fn machines_by_node(observed: &Observed) -> BTreeMap<&str, &str> {
+    let kinds = [openshift::MACHINE, kubermatic::MACHINE, kubermatic::OLD_MACHINE];
+    let all = kinds.into_iter().flat_map(|kind| observed.all(kind));
+    let named = all.flat_map(|machine| {
+        let nodes = ["/spec/metadata/name", "/status/nodeRef/name"].into_iter();
+        nodes.filter_map(|at| machine.text(at)).map(|node| (node, machine.name()))
+    });
+    named.collect()
+}
+
+/// The machine that a Node is: what its annotation says, what a machine says, else its own name.
+fn machine_of(node: &Object, machines: &BTreeMap<&str, &str>) -> String {
+    let mut annotated = ["machine.openshift.io/machine", "cluster.k8s.io/machine"].into_iter();
+    let annotated = annotated.find_map(|key| node.annotation(key)?.split('/').next_back());
+    let machine = annotated.or_else(|| machines.get(node.name()).copied());
+    machine.unwrap_or_else(|| node.name()).to_owned()
 }
 
 fn collect<'a>(value: &'a Value, path: &[&str], found: &mut Vec<&'a str>) {

@@ -1,13 +1,14 @@
 //! metal3's `IPClaims`: which want an address, what is missing on those that have one, and how they go.
 
 use super::address::{self, update};
-use super::index::{For, Index, paused};
+use super::index::{For, Index};
 use super::{IP_CLAIM, NAME, pool};
 use crate::addr::parse_address;
 use crate::model::{
     Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Reason, Survey,
     When, Wish, Write,
 };
+use crate::systems::paused;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;

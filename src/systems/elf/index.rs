@@ -96,9 +96,3 @@ impl<'a> Index<'a> {
         found.is_some_and(|c| c.at("/spec/paused").and_then(serde_json::Value::as_bool) == Some(true))
     }
 }
-
-/// Why an object is left alone.
-pub(super) fn paused(object: &Object) -> Option<String> {
-    const PAUSED: &str = "cluster.x-k8s.io/paused";
-    object.annotation(PAUSED).map(|_| format!("it carries annotation {PAUSED}"))
-}

@@ -3,7 +3,7 @@
 
 use super::address::edit_machine;
 use super::claim::{self, finalizers};
-use super::index::{For, Index, OWNER, paused};
+use super::index::{For, Index, OWNER};
 use super::select::{self, Selected};
 use super::{CLUSTER, ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
 use crate::addr::{Family, parse_address};
@@ -11,6 +11,7 @@ use crate::model::{
     Action, Adopt, Chain, Chore, Edit, Edited, Holder, Holding, Kind, Make, Object, Observed, Owner,
     PendingLine, Pool, Problem, Reason, Survey, When, Write,
 };
+use crate::systems::paused;
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 

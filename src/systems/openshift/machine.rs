@@ -1,9 +1,9 @@
-//! Reads a Machine: its devices, the addresses it holds, and the machines that a MachineSet would make.
+//! Reads a Machine: its devices and the addresses it holds.
 
 use super::MACHINE;
 use crate::addr::parse_address;
-use crate::model::{Adopt, Holder, Holding, Kind, Object, Observed, Owner, PoolChoice, Subject};
-use serde_json::{Map, Value, json};
+use crate::model::{Adopt, Holder, Holding, Object, Owner, PoolChoice, Subject};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ impl Device {
             namespace: object.namespace().to_owned(),
             network: self.network.clone(),
             labels: labels.collect::<BTreeMap<_, _>>(),
+            family: None,
         }
     }
 }
@@ -130,39 +131,9 @@ pub(super) fn holdings(
 
 /// Why the machine must be left alone.
 pub(super) fn paused(object: &Object) -> Option<String> {
-    if object.annotation("cluster.x-k8s.io/paused").is_some() {
-        return Some("it carries annotation cluster.x-k8s.io/paused".to_owned());
+    if let Some(why) = crate::systems::paused(object) {
+        return Some(why);
     }
     let authority = object.text("/status/authoritativeAPI").or_else(|| object.text("/spec/authoritativeAPI"));
     authority.filter(|a| !matches!(*a, "" | "MachineAPI")).map(|a| format!("its authoritative API is {a}"))
-}
-
-/// The machines that a MachineSet would make to reach that many replicas.
-pub(super) fn scaled(observed: &Observed, set: &Object, replicas: usize) -> Vec<(Kind, Object)> {
-    let have = observed.all(MACHINE).iter().filter(|m| !m.deleting() && belongs(m, set)).count();
-    let make = |i: usize| {
-        let template =
-            set.at("/spec/template/metadata").and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut metadata: Map<String, Value> = template;
-        metadata.insert("name".to_owned(), json!(format!("{}-new-{i}", set.name())));
-        metadata.insert("namespace".to_owned(), json!(set.namespace()));
-        metadata.insert("uid".to_owned(), json!(format!("new-{i}")));
-        let spec = set.at("/spec/template/spec").cloned().unwrap_or_else(|| json!({}));
-        let api = set.0.get("apiVersion").cloned().unwrap_or_default();
-        (MACHINE, Object(json!({ "apiVersion": api, "kind": "Machine", "metadata": metadata, "spec": spec })))
-    };
-    (have..replicas).map(make).collect()
-}
-
-fn belongs(machine: &Object, set: &Object) -> bool {
-    let owners = machine.array("/metadata/ownerReferences");
-    let is_set = |o: &Value| {
-        o.get("kind").and_then(Value::as_str) == Some("MachineSet")
-            && o.get("name").and_then(Value::as_str) == Some(set.name())
-    };
-    let labelled = || {
-        let wanted = set.at("/spec/selector/matchLabels").and_then(Value::as_object);
-        wanted.is_some_and(|w| !w.is_empty() && w.iter().all(|(k, v)| machine.label(k) == v.as_str()))
-    };
-    machine.namespace() == set.namespace() && (owners.iter().any(is_set) || (owners.is_empty() && labelled()))
 }

@@ -6,7 +6,7 @@ mod hooks;
 mod machine;
 mod write;
 
-use super::{Scene, System};
+use super::{Scene, System, scale};
 use crate::config::Config;
 use crate::model::{
     Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
@@ -108,8 +108,7 @@ impl System for OpenShift {
         parent: (Kind, &Object),
         replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
-        let (kind, set) = parent;
-        (kind == MACHINE_SET).then(|| machine::scaled(observed, set, replicas))
+        (parent.0 == MACHINE_SET).then(|| scale::scaled(observed, MACHINE, parent, replicas))
     }
 }
 

@@ -181,6 +181,12 @@ impl Bed {
         self.block_on(async { self.sweep(&self.kind(api_version, kind).await, |_| true).await });
     }
 
+    /// All objects of a kind; none where the server does not know the kind.
+    pub fn list_if_served(&self, api_version: &str, kind: &str) -> Vec<Value> {
+        let found = self.block_on(rest::discover(&self.client(ADMIN), api_version, kind));
+        found.map_or_else(Vec::new, |_| self.list(api_version, kind))
+    }
+
     /// Deletes the objects of a kind that are chosen, finalizers or not.
     pub(super) async fn sweep(&self, kind: &Kind, chosen: impl Fn(&Value) -> bool) {
         let client = &self.client(ADMIN);

@@ -46,7 +46,8 @@ impl Stage for Api {
     }
 
     fn objects(&self) -> Vec<Value> {
-        let mut found = self.bed.list("machine.openshift.io/v1beta1", "Machine");
+        let mut found: Vec<Value> =
+            super::MACHINES.iter().flat_map(|version| self.bed.list_if_served(version, "Machine")).collect();
         let maps = self.bed.list("v1", "ConfigMap");
         found.extend(maps.into_iter().filter(|m| m["metadata"]["namespace"] == "mipam-system"));
         found

@@ -22,8 +22,13 @@ impl Directory {
         Self { dir, uids: 0, prunes: crds.is_some_and(|p| !p.keeps_draft_hooks()) }
     }
 
-    fn path(&self, kind: &str, namespace: &str, name: &str) -> PathBuf {
-        self.dir.path().join(format!("{kind}-{namespace}-{name}.yaml"))
+    fn path(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> PathBuf {
+        let group = api_version.replace('/', "-");
+        self.dir.path().join(format!("{kind}-{group}-{namespace}-{name}.yaml"))
+    }
+
+    fn path_of(&self, target: &Target) -> PathBuf {
+        self.path(target.api_version(), &target.kind, &target.namespace, &target.name)
     }
 
     fn read(path: &Path) -> Value {
@@ -41,14 +46,15 @@ impl Stage for Directory {
             }
             object["metadata"]["uid"] = json!(format!("uid-{}", self.uids));
             let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
-            let path = self.path(object["kind"].as_str().unwrap(), &text("namespace"), &text("name"));
+            let (api, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+            let path = self.path(api, kind, &text("namespace"), &text("name"));
             assert!(!path.exists(), "{} is there already", path.display());
             std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
         }
     }
 
     fn delete(&mut self, target: &Target, hold: bool) {
-        let path = self.path(&target.kind, &target.namespace, &target.name);
+        let path = self.path_of(target);
         if hold {
             let mut object = Self::read(&path);
             object["metadata"]["finalizers"] = json!([super::api::HOLD]);
@@ -57,22 +63,24 @@ impl Stage for Directory {
         } else {
             std::fs::remove_file(path).unwrap();
             // What is deleted is no reason to forget the kind: a cluster serves it all the same.
+            let (group, version) = target.api_version().split_once('/').unwrap_or_default();
             let crd = json!({
                 "apiVersion": "apiextensions.k8s.io/v1",
                 "kind": "CustomResourceDefinition",
-                "metadata": { "name": "machines.machine.openshift.io" },
+                "metadata": { "name": format!("machines.{group}") },
                 "spec": {
-                    "group": "machine.openshift.io",
+                    "group": group,
                     "names": { "kind": "Machine", "plural": "machines" },
-                    "versions": [{ "name": "v1beta1", "served": true, "storage": true }],
+                    "versions": [{ "name": version, "served": true, "storage": true }],
                 },
             });
-            std::fs::write(self.dir.path().join("crd-kept.yaml"), mipam::yaml::to_yaml(&crd)).unwrap();
+            let kept = self.dir.path().join(format!("crd-{group}.yaml"));
+            std::fs::write(kept, mipam::yaml::to_yaml(&crd)).unwrap();
         }
     }
 
     fn merge(&mut self, target: &Target, patch: &Value) {
-        let path = self.path(&target.kind, &target.namespace, &target.name);
+        let path = self.path_of(target);
         let mut object = Self::read(&path);
         merge(&mut object, patch);
         std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();

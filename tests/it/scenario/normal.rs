@@ -47,7 +47,19 @@ pub fn objects(objects: Vec<Value>) -> Value {
     for object in objects {
         let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
         if object["kind"] == "Machine" {
-            machines.insert(format!("{}/{}", text("namespace"), text("name")), machine(&object));
+            let namespace = Some(text("namespace")).filter(|n| !n.is_empty()).unwrap_or("default".to_owned());
+            let group = object["apiVersion"].as_str().unwrap().split('/').next().unwrap().to_owned();
+            let mut shown = machine(&object);
+            let mut place = format!("{namespace}/{}", text("name"));
+            if group != "machine.openshift.io" {
+                place = format!("{group}/{place}");
+                if !object["status"].is_null() {
+                    shown["status"] = sorted(&object["status"]);
+                }
+            }
+            machines.insert(place, shown);
+        } else if text("name") == "mipam-status" {
+            ledger.insert(text("name"), object["data"]["pools"].clone());
         } else if text("name") == "mipam-ledger" {
             ledger.insert(
                 "pools".to_owned(),
@@ -66,7 +78,7 @@ fn machine(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let mut shown = json!({ "spec": object["spec"] });
     for key in ["annotations", "labels", "finalizers"] {
-        if !metadata[key].is_null() {
+        if !metadata[key].is_null() && metadata[key] != json!({}) {
             shown[key] = metadata[key].clone();
         }
     }

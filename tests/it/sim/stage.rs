@@ -39,8 +39,11 @@ pub struct World {
 
 impl World {
     pub fn new(config: &str) -> Self {
+        Self::with(config::parse("config.yaml", config).unwrap())
+    }
+
+    pub fn with(config: Config) -> Self {
         let sim = SimCluster::new(&kinds());
-        let config = config::parse("config.yaml", config).unwrap();
         Self { sim, config, checker: RefCell::default(), now: NOW }
     }
 
@@ -144,7 +147,8 @@ impl World {
     pub fn objects(&self) -> Vec<Value> {
         let all = self.sim.all().into_iter().map(|(_, o)| o.0.clone());
         all.filter(|o| {
-            (o["kind"] == "Machine" && o["apiVersion"] == "machine.openshift.io/v1beta1")
+            let compared = |v: &str| crate::scenario::MACHINES.contains(&v);
+            (o["kind"] == "Machine" && o["apiVersion"].as_str().is_some_and(compared))
                 || o["kind"] == "ConfigMap"
         })
         .collect()
