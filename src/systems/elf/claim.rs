@@ -40,16 +40,12 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if let Some(why) = paused(object) {
         return wait(Reason::Paused, why);
     }
-    let Some(ip_pool) = index.pool_of(object) else {
-        let name = object.text("/spec/pool/name").unwrap_or_default();
-        let message = format!("there is no IPPool {name:?} in namespace {}", object.namespace());
-        wait(Reason::NoMatchingPool, message.clone());
-        survey.chores.push(Chore { writes: vec![failed(&owner, &message)], owner, when: When::After });
-        return;
-    };
-    let cluster = ip_pool.text("/spec/clusterName").unwrap_or_default();
-    if index.paused(ip_pool.namespace(), cluster) {
-        return wait(Reason::Paused, format!("Cluster/{}/{cluster} is paused", ip_pool.namespace()));
+    let ip_pool = index.pool_of(object);
+    if let Some(ip_pool) = ip_pool {
+        let cluster = ip_pool.text("/spec/clusterName").unwrap_or_default();
+        if index.paused(ip_pool.namespace(), cluster) {
+            return wait(Reason::Paused, format!("Cluster/{}/{cluster} is paused", ip_pool.namespace()));
+        }
     }
     if let Some((kept, more)) = addresses.split_first() {
         // Two records of one claim: what its status names stays, the other was made by somebody faster or slower.
@@ -68,6 +64,13 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         }
         return;
     }
+    let Some(ip_pool) = ip_pool else {
+        let name = object.text("/spec/pool/name").unwrap_or_default();
+        let message = format!("there is no IPPool {name:?} in namespace {}", object.namespace());
+        wait(Reason::NoMatchingPool, message.clone());
+        survey.chores.push(Chore { writes: vec![failed(&owner, &message)], owner, when: When::After });
+        return;
+    };
     if ip_pool.deleting() {
         return wait(Reason::NoMatchingPool, format!("IPPool/{} is being deleted", ip_pool.name()));
     }
