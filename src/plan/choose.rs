@@ -114,13 +114,15 @@ impl<'a> Chooser<'a> {
         };
         let candidates = candidates(self.world.pools, wish);
         if candidates.iter().all(Vec::is_empty) {
-            let family = match &wish.pools {
-                PoolChoice::Matching(subject) => subject.family.map(|f| format!("{f} ")).unwrap_or_default(),
-                PoolChoice::Named(_) => String::new(),
+            let message = match &wish.pools {
+                PoolChoice::Matching(subject) => {
+                    let family = subject.family.map(|f| format!("{f} ")).unwrap_or_default();
+                    format!(
+                        "no {family}pool of the configuration matches this device (see `match` of the pools)"
+                    )
+                }
+                PoolChoice::Named(_) => "its pool has no addresses that could be given".to_owned(),
             };
-            let message = format!(
-                "no {family}pool of the configuration matches this device (see `match` of the pools)"
-            );
             return Err(unmet("", Reason::NoMatchingPool, message));
         }
         if let Some(asked) = wish.asks {
@@ -395,7 +397,7 @@ impl<'a> Chooser<'a> {
 
 /// A number that only the owner and its device decide (FNV-1a).
 fn seed(owner: &Owner, device: &str) -> u64 {
-    let text = [&owner.namespace, "/", &owner.name, "/", &owner.uid, "/", device];
+    let text = [&owner.namespace, "/", &owner.name, "/", device];
     text.iter()
         .flat_map(|t| t.bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

@@ -25,6 +25,11 @@ impl For {
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), device: device.parse().ok()? })
     }
 
+    /// The name that its claim has, unless another device has the same.
+    pub(super) fn plain_name(&self) -> String {
+        format!("{}-{}-{}", self.namespace, self.name, self.device)
+    }
+
     /// How a claim says it.
     pub(super) fn text(&self) -> String {
         format!("ElfMachine/{}/{}/{}", self.namespace, self.name, self.device)
@@ -51,6 +56,8 @@ pub(super) struct Index<'a> {
     pub(super) serves: bool,
     claims: BTreeMap<(String, String), Vec<(usize, &'a Object)>>,
     addresses: BTreeMap<(&'a str, &'a str), Vec<&'a Object>>,
+    /// Who has the right to a name of a claim that several devices would give it.
+    names: BTreeMap<String, For>,
 }
 
 impl<'a> Index<'a> {
@@ -66,7 +73,23 @@ impl<'a> Index<'a> {
             let claim = address.text("/spec/claim/name").unwrap_or_default();
             addresses.entry((address.namespace(), claim)).or_default().push(address);
         }
-        Self { observed, serves, claims, addresses }
+        let mut names: BTreeMap<String, For> = BTreeMap::new();
+        for machine in observed.all(super::ELF_MACHINE) {
+            for device in 0..machine.array(super::machine::DEVICES).len() {
+                let (namespace, name) = (machine.namespace().to_owned(), machine.name().to_owned());
+                let whose = For { namespace, name, device };
+                names.entry(whose.plain_name()).or_insert(whose);
+            }
+        }
+        Self { observed, serves, claims, addresses, names }
+    }
+
+    /// Has another device more right to the name of this claim?
+    pub(super) fn name_is_taken(&self, whose: &For, namespace: &str) -> bool {
+        let name = whose.plain_name();
+        let found = self.observed.find(&IP_CLAIM.at(namespace, &name));
+        found.is_some_and(|claim| For::of(claim).as_ref() != Some(whose))
+            || self.names.get(&name).is_some_and(|first| first != whose)
     }
 
     /// The claims for the devices of a machine.

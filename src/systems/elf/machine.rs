@@ -21,7 +21,7 @@ const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-k8s.io";
 /// CAPE's: as long as it is there, the virtual machine may run.
 const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
 
-const DEVICES: &str = "/spec/network/devices";
+pub(super) const DEVICES: &str = "/spec/network/devices";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
@@ -172,7 +172,7 @@ fn hold(object: &Object) -> Write {
 fn make_claim(object: &Object, device: usize, pool: &Object, index: &Index<'_>) -> Write {
     let whose = For { namespace: object.namespace().to_owned(), name: object.name().to_owned(), device };
     let text = whose.text();
-    let name = claim_name(&whose, pool.namespace(), index.observed);
+    let name = claim_name(&whose, pool.namespace(), index);
     let target = IP_CLAIM.at(pool.namespace(), &name);
     let same_text = text.clone();
     let (namespace, pool, serves) = (pool.namespace().to_owned(), pool.name().to_owned(), index.serves);
@@ -195,22 +195,18 @@ fn make_claim(object: &Object, device: usize, pool: &Object, index: &Index<'_>) 
 }
 
 /// Namespace, name and device; with a hash where that is too long, or somebody else's.
-fn claim_name(whose: &For, namespace: &str, observed: &Observed) -> String {
+fn claim_name(whose: &For, namespace: &str, index: &Index<'_>) -> String {
     const LONGEST: usize = 253;
-    let plain = format!("{}-{}-{}", whose.namespace, whose.name, whose.device);
-    let other =
-        observed.find(&IP_CLAIM.at(namespace, &plain)).is_some_and(|c| For::of(c).as_ref() != Some(whose));
-    if !other && plain.len() <= LONGEST {
+    let plain = whose.plain_name();
+    if plain.len() <= LONGEST && !index.name_is_taken(whose, namespace) {
         return plain;
     }
     let hash = whose.text().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let room = LONGEST - 17;
-    format!(
-        "{}-{hash:016x}",
-        plain.get(..room.min(plain.len())).unwrap_or(&plain).trim_end_matches(['-', '.'])
-    )
+    let start = plain.get(..room.min(plain.len())).unwrap_or(&plain);
+    format!("{}-{hash:016x}", start.trim_end_matches(['-', '.']))
 }
 
 /// Takes all claims of a machine away, then our finalizer. They are found by whom they name: the pool and the

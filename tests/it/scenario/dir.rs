@@ -107,7 +107,8 @@ impl Stage for Directory {
                 }
             }
         }
-        found.retain(|o| o["kind"] == "Machine" || o["kind"] == "ConfigMap");
+        let is = |o: &Value, (version, kind): (&str, &str)| o["apiVersion"] == version && o["kind"] == kind;
+        found.retain(|o| o["kind"] == "ConfigMap" || super::COMPARED.iter().any(|c| is(o, *c)));
         found
     }
 

@@ -106,7 +106,8 @@ fn other(object: &Value) -> Value {
     }
     // What the CRDs fill in where nobody says anything.
     if let Some(spec) = shown["spec"].as_object_mut() {
-        spec.retain(|key, value| !(key == "allocationStrategy" && value == "sequential"));
+        let filled_in = [("allocationStrategy", "sequential"), ("osType", "LINUX")];
+        spec.retain(|key, value| !filled_in.iter().any(|(k, v)| key == k && value == v));
     }
     sorted(&shown)
 }
@@ -115,7 +116,7 @@ fn machine(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let mut shown = json!({ "spec": object["spec"] });
     for key in ["annotations", "labels", "finalizers"] {
-        if !metadata[key].is_null() && metadata[key] != json!({}) {
+        if !metadata[key].is_null() && metadata[key] != json!({}) && metadata[key] != json!([]) {
             shown[key] = metadata[key].clone();
         }
     }
