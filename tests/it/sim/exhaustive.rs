@@ -88,7 +88,8 @@ fn every_fault_at_every_request_of_every_scenario() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     let (mut stories, mut scenarios) = (0, 0);
-    for folder in scenario::folders() {
+    let only = std::env::var("MIPAM_SCENARIO").unwrap_or_default();
+    for folder in scenario::folders().into_iter().filter(|f| f.to_string_lossy().contains(&only)) {
         let scenario = scenario::load(&folder);
         if other_writes(&scenario) || !scenario.profiles.iter().any(|p| p == "own") {
             continue;
