@@ -57,7 +57,7 @@ pub struct Sight {
 
 impl Sight {
     /// What the systems make of what was seen.
-    fn of(seen: Observation, config: &Config) -> Self {
+    pub fn of(seen: Observation, config: &Config) -> Self {
         let mut sight = Self { seen, survey: Survey::default(), pools: Arc::new([]) };
         sight.survey(config);
         sight

@@ -126,27 +126,34 @@ impl Ledger {
 
     fn load(&mut self, object: Object) {
         let name = object.name().to_owned();
+        let mut own = None;
+        // Written to another page by hand, an entry would stand beside the one that counts.
+        let mut belongs = |address: IpAddr| {
+            if own != Some(page(address)) && object_name(address) == name {
+                own = Some(page(address));
+            }
+            own == Some(page(address))
+        };
         if let Some(before) = self.objects.remove(&name) {
             for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key)
             {
-                if let Some(slot) = entry::slot_of_key(key) {
+                if let Some(slot) = entry::slot_of_key(key).filter(|slot| belongs(slot.address)) {
                     self.allocations.remove(&slot);
                 }
             }
             self.unreadable.retain(|u| u.object != name);
         }
         for (key, value) in object.at("/data").and_then(Value::as_object).into_iter().flatten() {
-            match entry::decode(key, value) {
-                Ok(allocation) => {
+            let message = match entry::decode(key, value) {
+                Ok(allocation) if belongs(allocation.slot.address) => {
                     self.allocations.insert(allocation.slot.clone(), allocation);
+                    continue;
                 }
-                Err(message) => self.unreadable.push(Unreadable {
-                    object: name.clone(),
-                    key: key.clone(),
-                    address: entry::address_of_key(key),
-                    message,
-                }),
-            }
+                Ok(allocation) => format!("it belongs in {}", object_name(allocation.slot.address)),
+                Err(message) => message,
+            };
+            let address = entry::address_of_key(key);
+            self.unreadable.push(Unreadable { object: name.clone(), key: key.clone(), address, message });
         }
         self.objects.insert(name, object);
     }

@@ -26,13 +26,14 @@ pub(super) fn finish(
     mut changed: Vec<Changed>,
 ) -> Outcome {
     let claims = &sight.survey.claims;
+    let freed = decision.released.iter().filter(|a| recorded.is_none_or(|r| r.holds(&a.slot)));
     let mut report = ReconcileReport {
         api_version: API_VERSION,
         kind: "ReconcileReport",
         dry_run: pass.dry_run,
         allocated: Vec::new(),
         kept: sight.survey.settled.iter().filter(|o| pass.scope.serves(o)).count(),
-        released: decision.released.iter().flat_map(|a| lines(a, &sight.pools)).collect(),
+        released: freed.flat_map(|a| lines(a, &sight.pools)).collect(),
         pending: sight.survey.pending.iter().filter(|p| in_scope(pass, p)).cloned().collect(),
         problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
         reads: 0,

@@ -1,6 +1,7 @@
 //! Refuses text that the YAML reader would take too long over, or read as something else than it says.
 
 use super::{Position, TextError};
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 /// The reader looks at every open bracket for every word; real documents have a handful of them.
@@ -12,6 +13,8 @@ pub(super) fn check(text: &str) -> Result<(), TextError> {
         Err(TextError { position: Some(Position { line: line + 1, column: 1 }), message })
     };
     let (mut open, mut anchors) = (0usize, BTreeSet::new());
+    // Looked for once, and only where a name is used again: a long text may do so on every line.
+    let aliases = LazyCell::new(|| aliases_in(text));
     for (at, line) in text.lines().enumerate() {
         for byte in line.bytes() {
             match byte {
@@ -25,8 +28,8 @@ pub(super) fn check(text: &str) -> Result<(), TextError> {
         }
         // The reader mixes anchors up once a name is used again. Only where it is referred to does that
         // matter, and a text may say `&name` without meaning an anchor.
-        let twice = anchors_in(line).find(|name| !anchors.insert(*name));
-        if let Some(name) = twice.filter(|name| refers(text, name)) {
+        let mut twice = anchors_in(line).filter(|name| !anchors.insert(*name));
+        if let Some(name) = twice.find(|name| aliases.contains(name)) {
             return wrong(at, format!("the anchor \"{name}\" is there twice: give each its own name"));
         }
     }
@@ -43,8 +46,8 @@ fn anchors_in(line: &str) -> impl Iterator<Item = &str> {
     words(line).filter_map(|word| word.strip_prefix('&')).filter(|name| !name.is_empty())
 }
 
-fn refers(text: &str, name: &str) -> bool {
-    text.lines().flat_map(words).any(|word| word.strip_prefix('*') == Some(name))
+fn aliases_in(text: &str) -> BTreeSet<&str> {
+    text.lines().flat_map(words).filter_map(|word| word.strip_prefix('*')).collect()
 }
 
 #[cfg(test)]
@@ -54,6 +57,7 @@ mod tests {
     #[test]
     fn finds_anchors_that_are_there_twice() {
         assert!(check("a: &x 1\nb: [&y 2, &x 3]\nc: *x\n").is_err());
+        assert!(check("a: &x 1\nb: [&x 2, &y 3]\nc: &y 4\nd: *y\n").is_err());
         let fine = [
             "a: &x 1\nb: &y 2\nc: *x\n",
             "a: &x 1 # &x\n# &x\nb: *x\n",

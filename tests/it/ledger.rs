@@ -125,6 +125,22 @@ fn an_entry_that_cannot_be_read_keeps_its_address() {
 }
 
 #[test]
+fn an_entry_in_another_page_than_its_own_is_reported_and_left() {
+    let dir = lab();
+    let stray = dir.path().join("mipam/configmaps/mipam-system.mipam-v4-10-0-9-0.yaml");
+    std::fs::copy(page(dir.path()), &stray).unwrap();
+    edit(&stray, "mipam-v4-10-0-0-0", "mipam-v4-10-0-9-0");
+    edit(&stray, "\"name\":\"a\"", "\"name\":\"z\"");
+    let before = std::fs::read_to_string(&stray).unwrap();
+    let output = run(dir.path(), &["reconcile", "-o", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["problems"][0]["kind"], "Unreadable", "{report:#}");
+    assert_eq!(report["released"], serde_json::json!([]), "the entry that counts is the machine's");
+    assert_eq!(report["allocated"][0]["address"], "10.0.0.9/24");
+    assert_eq!(std::fs::read_to_string(&stray).unwrap(), before);
+}
+
+#[test]
 fn when_the_last_machine_of_a_folder_goes_nothing_is_freed_unseen() {
     let dir = lab();
     for file in ["a.yaml", "b.yaml"] {

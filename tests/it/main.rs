@@ -5,10 +5,13 @@
 mod bed;
 mod chaos;
 mod cli;
+mod fuzz;
 mod growth;
 mod ledger;
+mod peer_bugs;
 mod purity;
 mod race;
 mod readme;
+mod scale;
 mod scenario;
 mod sim;

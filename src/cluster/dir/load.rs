@@ -264,8 +264,10 @@ impl<'a> Loader<'a> {
 
     /// A line of a document as a line of its file.
     fn absolute(&self, site: Site, line: usize) -> usize {
-        let file = &self.state.files[site.file];
-        self.text(site.file, 0..file.parts[site.part].range.start).matches('\n').count() + line
+        let range = self.state.files[site.file].parts[site.part].range.clone();
+        // A text that ends too early is wrong on the line after its last, and YAML 1.1 knows more line ends.
+        let within = line.min(self.text(site.file, range.clone()).lines().count().max(1));
+        self.text(site.file, 0..range.start).matches('\n').count() + within
     }
 
     fn twice(&self, id: &Id, first: Site, second: Site) -> Fault {

@@ -1,11 +1,12 @@
 //! The pass under faults, on the simulation: exhaustively over every scenario and every request, and at random
 //! with several runs at once.
 
+pub(crate) mod bent;
 mod check;
 mod conformance;
 mod exhaustive;
-mod fault;
+pub(crate) mod fault;
 mod protections;
 mod random;
-mod stage;
+pub(crate) mod stage;
 mod stories;

@@ -3,7 +3,7 @@
 //! `pool-renamed`, `pool-moved`, `pool-shrunk`, `pool-grows`, `duplicate`; a lost head and a newer ledger are in
 //! `ledger`.
 
-use super::protections::{Bent, CONFIG, address, machine, pass, world};
+use super::bent::{Bent, CONFIG, address, at_once, machine, pass, world};
 use super::stage::World;
 use futures_util::FutureExt;
 use mipam::ledger::{CONFIG_MAP, object_name};
@@ -27,11 +27,6 @@ fn interrupted(world: &Rc<World>, act: impl FnOnce(&World) + 'static) -> (Outcom
 
 fn plain(world: &World) -> Outcome {
     pass(world, &Bent::default(), Scope::default())
-}
-
-/// A pass in the middle of another one; nothing makes it wait.
-fn at_once(world: &World) -> Outcome {
-    world.clean(&Scope::default()).now_or_never().expect("no conflict").unwrap()
 }
 
 /// The keys of the ledger object of the first addresses, `None` where it does not exist.

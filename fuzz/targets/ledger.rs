@@ -1,0 +1,7 @@
+//! `ledger` on arbitrary bytes.
+#![no_main]
+
+#[path = "../../tests/it/fuzz/body/mod.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| body::ledger::run(bytes));

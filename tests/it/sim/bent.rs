@@ -1,0 +1,194 @@
+//! A cluster that lies in one way, for tests that need one thing to go wrong at one place.
+
+use super::stage::World;
+use futures_util::FutureExt;
+use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
+use mipam::ledger::CONFIG_MAP;
+use mipam::model::{Kind, Object, ObjectRef, Sign};
+use mipam::pass::{Outcome, Pass, Silent};
+use mipam::plan::Scope;
+use mipam::systems::openshift::MACHINE;
+use std::cell::RefCell;
+
+/// Four addresses, two in each of two ledger objects.
+pub const CONFIG: &str = "
+ipam-config:
+  lifecycle-hook: {name: ipamController, owner: network-admin}
+  pools:
+    - {name: a, ranges: [10.0.0.254-10.0.1.1], prefix: 16, gateway: 10.0.9.1}
+";
+
+/// A machine that waits.
+pub fn machine(name: &str) -> String {
+    format!(
+        "apiVersion: machine.openshift.io/v1beta1
+kind: Machine
+metadata: {{name: {name}, namespace: ns}}
+spec:
+  lifecycleHooks: {{preCreate: [{{name: ipamController, owner: network-admin}}]}}
+  providerSpec: {{value: {{network: {{devices: [{{networkName: lab}}]}}}}}}
+"
+    )
+}
+
+/// What somebody does in the middle of a pass.
+pub type Act = Box<dyn FnOnce()>;
+
+/// A cluster that lies in one way, and remembers what it was asked.
+#[derive(Default)]
+pub struct Bent {
+    pub asked: RefCell<Vec<String>>,
+    /// Lists leave this machine out, as a stale cache would.
+    pub hidden: Option<&'static str>,
+    /// Looking for an object answers this.
+    pub no_answer: Option<ClusterError>,
+    /// Writes to this object are refused.
+    pub refused: Option<String>,
+    /// Called before the first replacement of a machine.
+    pub before_write: RefCell<Option<Act>>,
+    /// Called before the first write to the ledger.
+    pub before_record: RefCell<Option<Act>>,
+    /// The first list of a namespace answers this, as a stale cache would.
+    pub stale: RefCell<Option<Vec<Object>>>,
+    /// Called before the request of this number.
+    pub before: RefCell<Option<(usize, Act)>>,
+}
+
+struct Through<'a>(&'a World, &'a Bent);
+
+impl Through<'_> {
+    fn note(&self, verb: &str, kind: Kind) {
+        let number = self.1.asked.borrow().len();
+        let act = self.1.before.borrow_mut().take_if(|(at, _)| *at == number);
+        act.into_iter().for_each(|(_, act)| act());
+        self.1.asked.borrow_mut().push(format!("{verb} {}", kind.resource()));
+    }
+
+    fn seen(&self, objects: Vec<Object>) -> Vec<Object> {
+        objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).collect()
+    }
+
+    fn record(&self, kind: Kind) {
+        if kind == CONFIG_MAP {
+            let before = self.1.before_record.borrow_mut().take();
+            before.into_iter().for_each(|act| act());
+        }
+    }
+
+    fn refuses(&self, object: &Object) -> Result<(), ClusterError> {
+        match &self.1.refused {
+            Some(name) if name == object.name() => {
+                Err(ClusterError::Refused { what: name.clone(), why: "no".into() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Cluster for Through<'_> {
+    fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
+        self.0.sim.served(kinds)
+    }
+
+    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
+        self.note("list", kind);
+        Box::pin(async move { self.0.sim.list(kind).await.map(|all| self.seen(all)) })
+    }
+
+    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
+        self.note("list", kind);
+        match self.1.stale.borrow_mut().take() {
+            Some(stale) => Box::pin(async { Ok(stale) }),
+            None => self.0.sim.list_in(kind, namespace),
+        }
+    }
+
+    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
+        self.note("get", target.kind);
+        Box::pin(async move {
+            match &self.1.no_answer {
+                Some(error) if target.kind == MACHINE => Err(error.clone()),
+                _ => self.0.sim.get(target).await,
+            }
+        })
+    }
+
+    fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        self.note("create", kind);
+        Box::pin(async move {
+            self.refuses(object)?;
+            self.record(kind);
+            self.0.sim.create(kind, object).await
+        })
+    }
+
+    fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        self.note("replace", kind);
+        Box::pin(async move {
+            self.refuses(object)?;
+            self.record(kind);
+            let before = self.1.before_write.borrow_mut().take().filter(|_| kind == MACHINE);
+            before.into_iter().for_each(|act| act());
+            self.0.sim.replace(kind, object).await
+        })
+    }
+
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        self.0.sim.list_signed(kind, sign)
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Cluster::replace_status(&self.0.sim, kind, object)
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Cluster::delete(&self.0.sim, target, uid)
+    }
+
+    fn settle(&self) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn traffic(&self) -> &Traffic {
+        self.0.sim.traffic()
+    }
+}
+
+/// A pass on the bent cluster.
+pub fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let cluster = Through(world, bent);
+    let pass = Pass {
+        cluster: &cluster,
+        config: &world.config,
+        scope,
+        now: world.now,
+        in_flight: 4,
+        dry_run: false,
+        progress: &Silent,
+    };
+    runtime.block_on(pass.run(&|_| ())).unwrap()
+}
+
+/// The first address of a machine's first device.
+pub fn address(world: &World, name: &str) -> Option<String> {
+    let all = world.sim.all();
+    let (_, machine) = all.iter().find(|(k, o)| *k == MACHINE && o.name() == name)?;
+    let first = machine.0.pointer("/spec/providerSpec/value/network/devices/0/ipAddrs/0")?;
+    first.as_str().map(str::to_owned)
+}
+
+/// A world with these machines, all of which wait.
+pub fn world(machines: &[&str]) -> World {
+    let world = World::new(CONFIG);
+    machines.iter().for_each(|m| world.create(&machine(m)));
+    world
+}
+
+/// A whole pass within another one: nothing makes it wait.
+pub fn at_once(world: &World) -> Outcome {
+    let scope = Scope::default();
+    let pass = world.settings(&world.sim, &scope);
+    pass.run(&|_| ()).now_or_never().expect("nothing to wait for").unwrap()
+}
