@@ -65,7 +65,10 @@ impl Sight {
 
     /// Surveys anew, after what was seen has changed.
     pub fn survey(&mut self, config: &Config) {
+        let known = std::mem::take(&mut self.survey.known);
         self.survey = survey(&self.seen, config);
+        // Whoever was taken away since is reported as what it was.
+        self.survey.known.extend(known);
         self.pools = config.pools.iter().chain(&self.survey.pools).cloned().collect();
     }
 
@@ -278,6 +281,7 @@ fn survey(seen: &Observation, config: &Config) -> Survey {
         all.chores.extend(one.chores);
         all.pending.extend(one.pending);
         all.problems.extend(one.problems);
+        all.known.extend(one.known);
         all.settled.extend(one.settled);
         all.warnings.extend(one.warnings);
     }
@@ -296,11 +300,12 @@ pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
 }
 
 /// The report lines of an entry of the ledger, one per holder.
-pub fn lines(allocation: &Allocation, pools: &[Pool]) -> Vec<Allocated> {
+pub fn lines(allocation: &Allocation, sight: &Sight) -> Vec<Allocated> {
     let slot = &allocation.slot;
-    let pool = pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
+    let pool = sight.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
     let prefix = pool.map(|p| p.prefix);
     let line = |h: &crate::model::Holder| {
+        let h = sight.survey.known.get(&h.owner).unwrap_or(h);
         Allocated::of(&h.owner, &h.device, &allocation.pool, slot.address, prefix, &slot.network)
     };
     allocation.holders.iter().map(line).collect()

@@ -104,7 +104,7 @@ fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
     let firm = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus));
     let of_pool = firm.filter(|a| a.slot.network == pool.network && pool.contains(a.slot.address));
     let of_owner = of_pool.filter(|a| a.holders.iter().any(|h| h.owner.same(owner)));
-    of_owner.flat_map(|a| pass::lines(a, &sight.pools)).collect()
+    of_owner.flat_map(|a| pass::lines(a, sight)).collect()
 }
 
 fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>, Failure> {

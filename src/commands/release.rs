@@ -68,7 +68,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         if command.dry_run || record(&*cluster, &mut sight, &steps).await? {
             let own = |a: &Allocation| {
                 let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
-                pass::lines(&Allocation { holders, ..a.clone() }, &pools)
+                pass::lines(&Allocation { holders, ..a.clone() }, &sight)
             };
             let released: Vec<Allocated> = found.iter().flat_map(own).collect();
             let report = AllocationReport {

@@ -73,7 +73,7 @@ fn removed(shrunk: &Shrunk) -> Problem {
 fn allocations(sight: &Sight) -> Vec<crate::model::Allocated> {
     let entries = sight.seen.ledger.allocations().values();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    held.flat_map(|a| pass::lines(a, &sight.pools)).collect()
+    held.flat_map(|a| pass::lines(a, sight)).collect()
 }
 
 /// Those that cannot be served, and those that the next reconcile will serve.

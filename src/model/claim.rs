@@ -192,6 +192,8 @@ pub struct Survey {
     pub pending: Vec<PendingLine>,
     /// What a person should look at.
     pub problems: Vec<Problem>,
+    /// Whom people know an owner by, where that is not itself.
+    pub known: BTreeMap<Arc<Owner>, Holder>,
     /// Owners that are served and have all they need.
     pub settled: Vec<Arc<Owner>>,
     /// What a person should know although nothing is wrong with any object.

@@ -33,7 +33,7 @@ pub(super) fn finish(
         dry_run: pass.dry_run,
         allocated: Vec::new(),
         kept: sight.survey.settled.iter().filter(|o| pass.scope.serves(o)).count(),
-        released: freed.flat_map(|a| lines(a, &sight.pools)).collect(),
+        released: freed.flat_map(|a| lines(a, sight)).collect(),
         pending: sight.survey.pending.iter().filter(|p| in_scope(pass, p)).cloned().collect(),
         problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
         reads: 0,

@@ -20,11 +20,12 @@ pub(super) const FINALIZER: &str = "ipclaim.ipam.metal3.io";
 const ASKS: &str = "ipAddress";
 
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
+    let owner = Owner::of(NAME, IP_CLAIM, object);
+    let stands_for = For::of(object).map(|w| w.holder());
+    survey.known.extend(stands_for.clone().map(|h| (owner.clone(), h)));
     if !index.serves {
         return;
     }
-    let owner = Owner::of(NAME, IP_CLAIM, object);
-    let stands_for = For::of(object).map(|w| w.holder());
     let addresses = index.addresses_of(object);
     if object.deleting() {
         if only_ours(object) {

@@ -117,7 +117,7 @@ fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
         return Some((Reason::Paused, why));
     }
     let owners = object.array("/metadata/ownerReferences").iter();
-    let machine = owners.filter(|o| o["kind"] == MACHINE.kind).filter_map(|o| o["name"].as_str()).next();
+    let machine = owners.filter(|o| o["kind"] == MACHINE.kind).find_map(|o| o["name"].as_str());
     let Some(machine) = machine else {
         return Some((Reason::Unreconciled, "it has no owner Machine yet".to_owned()));
     };

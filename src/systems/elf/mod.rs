@@ -73,7 +73,8 @@ impl System for Elf {
 
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
-        if observed.all(IP_POOL).is_empty() && observed.all(ELF_MACHINE).is_empty() {
+        let own = [IP_POOL, IP_CLAIM, IP_ADDRESS, ELF_MACHINE];
+        if own.iter().all(|kind| observed.all(*kind).is_empty()) {
             return survey;
         }
         let mode = peer::mode(observed, config);

@@ -120,7 +120,7 @@ fn reserve(object: &Object, pools: &mut [Pool], problems: &mut Vec<String>) {
                 pool.reserved.insert(format!("{}/{claim}", object.namespace()), address);
             }
             None => {
-                problems.push(format!("spec.preAllocations.{claim}: {address} is in no part of the pool"))
+                problems.push(format!("spec.preAllocations.{claim}: {address} is in no part of the pool"));
             }
         }
     }

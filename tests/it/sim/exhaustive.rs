@@ -119,5 +119,6 @@ fn every_fault_at_every_request_of_every_scenario() {
             }
         }
     }
-    assert!(scenarios > 30 && stories > 3_000, "only {stories} stories of {scenarios} scenarios were played");
+    let enough = scenarios > 30 && stories > 3_000;
+    assert!(enough || !only.is_empty(), "only {stories} stories of {scenarios} scenarios were played");
 }
