@@ -159,7 +159,7 @@ fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_
     for holding in seen.iter().filter(|h| h.holder.is_none()) {
         let alike = |other: &&Holding| other.holder.is_some() && stand_for_the_same(holding, other);
         let explained =
-            recorded.iter().chain(&distinct).any(|o| stands_for(holding, o)) || seen.iter().any(|o| alike(o));
+            recorded.iter().chain(&distinct).any(|o| stands_for(holding, o)) || seen.iter().any(alike);
         if let (false, Some(holder)) = (explained, recorded.first()) {
             let message = format!(
                 "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
