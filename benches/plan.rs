@@ -5,7 +5,7 @@
 
 use mipam::addr::parse_span;
 use mipam::ledger::{Head, Ledger};
-use mipam::model::{Claim, Gate, Match, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish};
+use mipam::model::{Claim, Gate, Match, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish};
 use mipam::plan::{Scope, World, decide};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,8 +64,15 @@ fn claim(i: u32, subject: &Arc<Subject>) -> Claim {
         uid: format!("3f0c5bd2-8a51-4a0e-9a3f-{i:012}").into(),
         system: "openshift".into(),
     };
-    let wish = Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None };
-    Claim { owner: Arc::new(owner), wishes: vec![wish], presets: vec![], gate: Gate::Closed }
+    let wish =
+        Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None, one: false };
+    Claim {
+        owner: Arc::new(owner),
+        wishes: vec![wish],
+        presets: vec![],
+        gate: Gate::Closed,
+        stands_for: None,
+    }
 }
 
 fn pool() -> Pool {
@@ -85,5 +92,7 @@ fn pool() -> Pool {
         reuse_after: 0,
         interfaces: vec![],
         matches: Match::default(),
+        order: Order::Lowest,
+        foreign: false,
     }
 }

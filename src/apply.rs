@@ -1,16 +1,15 @@
-//! Carries out a decision: first the ledger by compare-and-swap, then the owners, many in flight, each guarded
-//! by its resourceVersion.
+//! Carries out a decision: first the ledger by compare-and-swap, then the owners.
+
+mod write;
+
+pub use write::{Dry, Ran, Written, write};
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE_KIND};
-use crate::model::{Action, Edited, Object, Observed, Pool, Slot, Standing, Write};
+use crate::model::{Object, Pool, Slot, Standing};
 use crate::plan::Decision;
-use futures_util::StreamExt;
 use serde_json::json;
 use std::net::IpAddr;
-
-/// How often an owner that keeps changing is tried before the next pass has to see to it.
-const OWNER_TRIES: usize = 5;
 
 /// How recording ended.
 #[derive(Debug)]
@@ -39,8 +38,8 @@ impl Recorded {
 pub struct Changed {
     /// Before; `None` where it was made.
     pub before: Option<Object>,
-    /// After.
-    pub after: Object,
+    /// After; `None` where it was deleted.
+    pub after: Option<Object>,
 }
 
 /// Writes the ledger. Entries of a set go in their fixed order and are bound last, so that whoever withdraws a
@@ -112,7 +111,7 @@ async fn head(
     };
     match written {
         Ok((before, object)) => {
-            changed.push(Changed { before, after: object.clone() });
+            changed.push(Changed { before, after: Some(object.clone()) });
             ledger.wrote(object);
             Ok(ledger.head.as_ref().map(|h| h.epoch.clone()))
         }
@@ -159,7 +158,7 @@ async fn swap(
         None => cluster.create(CONFIG_MAP, &wanted).await?,
         Some(_) => cluster.replace(CONFIG_MAP, &wanted).await?,
     };
-    changed.push(Changed { before, after: wanted });
+    changed.push(Changed { before, after: Some(wanted) });
     ledger.wrote(written);
     Ok(())
 }
@@ -183,80 +182,4 @@ fn hangs_on_failed(
         _ => None,
     });
     homes.into_iter().find_map(|home| failed.iter().find(|(page, _)| *page == home)).map(|(_, e)| e.clone())
-}
-
-/// How a write to an owner ended.
-#[derive(Debug)]
-pub enum Written {
-    /// It was written.
-    Done(Changed),
-    /// It was so already.
-    Already,
-    /// The object no longer wants it, or is gone; the next pass looks at it afresh.
-    Moot,
-    /// It could not be written.
-    Failed(ClusterError),
-}
-
-/// Carries out writes, many in flight; the answers are in the order of the writes. One failure stops no other.
-pub async fn write(
-    cluster: &dyn Cluster,
-    observed: &Observed,
-    writes: &[Write],
-    in_flight: usize,
-    done: &dyn Fn(),
-) -> Vec<Written> {
-    let one = |(at, write)| async move {
-        let written = write_one(cluster, observed, write).await;
-        done();
-        (at, written)
-    };
-    let all =
-        futures_util::stream::iter(writes.iter().enumerate()).map(one).buffer_unordered(in_flight.max(1));
-    let mut answers: Vec<(usize, Written)> = all.collect().await;
-    answers.sort_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, written)| written).collect()
-}
-
-/// What a write would change, without writing.
-pub fn preview(observed: &Observed, write: &Write) -> Written {
-    let Some(current) = observed.find(&write.target) else { return Written::Moot };
-    let Action::Update(edit) = &write.action;
-    match edit.apply(current) {
-        Edited::Moot => Written::Moot,
-        Edited::To(wanted) if *wanted != *current => {
-            Written::Done(Changed { before: Some(current.clone()), after: *wanted })
-        }
-        Edited::To(_) | Edited::Already => Written::Already,
-    }
-}
-
-async fn write_one(cluster: &dyn Cluster, observed: &Observed, write: &Write) -> Written {
-    let Action::Update(edit) = &write.action;
-    let mut current = match observed.find(&write.target) {
-        Some(object) => object.clone(),
-        None => return Written::Moot,
-    };
-    for _ in 0..OWNER_TRIES {
-        if !write.uid.is_empty() && !current.uid().is_empty() && write.uid != current.uid() {
-            return Written::Moot;
-        }
-        let wanted = match edit.apply(&current) {
-            Edited::Moot => return Written::Moot,
-            Edited::Already => return Written::Already,
-            Edited::To(wanted) if *wanted == current => return Written::Already,
-            Edited::To(wanted) => wanted,
-        };
-        match cluster.replace(write.target.kind, &wanted).await {
-            Ok(_) => return Written::Done(Changed { before: Some(current), after: *wanted }),
-            Err(ClusterError::NotFound(_)) => return Written::Moot,
-            Err(ClusterError::Conflict(_)) => match cluster.get(&write.target).await {
-                Ok(fresh) => current = fresh,
-                Err(ClusterError::NotFound(_)) => return Written::Moot,
-                Err(error) => return Written::Failed(error),
-            },
-            Err(error) => return Written::Failed(error),
-        }
-    }
-    Written::Failed(ClusterError::Conflict(write.target.to_string()))
 }

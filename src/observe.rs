@@ -72,26 +72,28 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
 type Read = (Kind, Option<Vec<Object>>, Option<String>);
 
 async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterError> {
-    let Role::Hint(name) = source.role else {
-        return match cluster.list(source.kind).await {
-            // Its definition was removed between the question and the list: nothing is freed by that.
-            Err(ClusterError::NotServed(what)) => {
-                Ok((source.kind, None, Some(format!("{what} are not served here"))))
-            }
-            other => other.map(|objects| (source.kind, Some(objects), None)),
-        };
+    let kind = source.kind;
+    let found = match source.role {
+        Role::Record | Role::Owner => cluster.list(kind).await,
+        Role::Peer(sign) => cluster.list_signed(kind, sign).await,
+        Role::Hint(name) => cluster.get(&kind.at("", name)).await.map(|object| vec![object]),
     };
-    match cluster.get(&source.kind.at("", name)).await {
-        Ok(object) => Ok((source.kind, Some(vec![object]), None)),
-        Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) => Ok((source.kind, None, None)),
-        Err(error @ ClusterError::Forbidden { .. }) => Ok((source.kind, None, Some(error.to_string()))),
+    let all = matches!(source.role, Role::Record | Role::Owner);
+    match found {
+        Ok(objects) => Ok((kind, Some(objects), None)),
+        // Its definition was removed between the question and the list: nothing is freed by that.
+        Err(ClusterError::NotServed(what)) if all => {
+            Ok((kind, None, Some(format!("{what} are not served here"))))
+        }
+        Err(ClusterError::NotFound(_) | ClusterError::NotServed(_)) if !all => Ok((kind, None, None)),
+        Err(error @ ClusterError::Forbidden { .. }) if !all => Ok((kind, None, Some(error.to_string()))),
         Err(other) => Err(other),
     }
 }
 
 /// Asks for every owner in the ledger that no list has shown. A uid never comes back, so an owner found gone
 /// here is gone for good.
-async fn look_again(
+pub async fn look_again(
     cluster: &dyn Cluster,
     seen: &mut Observation,
     in_flight: usize,

@@ -1,22 +1,24 @@
 //! One pass: observe, survey, decide, record, write, report. Every command is a pass or the first half of one.
 
-use crate::apply::{self, Changed, Recorded, Written};
+mod report;
+
+use crate::apply::{self, Changed, Dry, Ran, Recorded, Written};
 use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
 use crate::ledger::{self, LedgerError, Shrunk};
-use crate::model::{
-    API_VERSION, Allocated, Allocation, Claim, PendingLine, Pool, Problem, Reason, ReconcileReport, Seconds,
-    Survey, Write,
-};
+use crate::model::{Allocated, Allocation, Chain, Claim, Pool, ReconcileReport, Seconds, Survey, When};
 use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
-use crate::systems;
+use crate::systems::{self, Scene};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a pass begins again because another one was faster.
 const ROUNDS: u32 = 12;
+
+/// How often what needs no address is looked for again, because the first of it made room for more.
+const TIDY_ROUNDS: usize = 4;
 
 /// The settings of a pass.
 pub struct Pass<'a> {
@@ -55,6 +57,27 @@ pub struct Sight {
 }
 
 impl Sight {
+    /// What the systems make of what was seen.
+    pub fn of(seen: Observation, config: &Config) -> Self {
+        let mut sight = Self { seen, survey: Survey::default(), pools: Arc::new([]) };
+        sight.survey(config);
+        sight
+    }
+
+    /// Surveys anew, after what was seen has changed.
+    pub fn survey(&mut self, config: &Config) {
+        let known = std::mem::take(&mut self.survey.known);
+        self.survey = survey(&self.seen, config);
+        // Whoever was taken away since is reported as what it was.
+        self.survey.known.extend(known);
+        self.pools = config.pools.iter().chain(&self.survey.pools).cloned().collect();
+    }
+
+    /// The world as a system gets it that is about to write.
+    pub fn scene<'a>(&'a self, config: &'a Config, now: Seconds) -> Scene<'a> {
+        Scene { observed: &self.seen.observed, pools: &self.pools, config, now }
+    }
+
     /// The world as the planner gets it.
     pub fn world<'a>(&'a self, scope: &'a Scope, now: Seconds) -> World<'a> {
         World {
@@ -93,9 +116,9 @@ impl Pass<'_> {
     /// Observes and surveys.
     pub async fn look(&self) -> Result<Sight, ObserveError> {
         self.progress.stage("reading the cluster", 0);
-        let seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
-        let survey = survey(&seen, self.config);
-        Ok(Sight { seen, survey, pools: self.config.pools.clone().into() })
+        let mut seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
+        seen.observed.set_now(self.now);
+        Ok(Sight::of(seen, self.config))
     }
 
     /// Like [`Pass::look`], for what gives addresses out: the pools must have kept the ranges that they had.
@@ -117,46 +140,53 @@ impl Pass<'_> {
     /// The whole pass.
     pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
         let cluster = Patient(self.cluster);
+        let dry = Dry::new();
+        let hand: &dyn Cluster = if self.dry_run { &dry } else { &cluster };
         let mut changed = Vec::new();
         let mut pause = Duration::from_millis(20);
         for _ in 0..ROUNDS {
             let mut sight = self.look_to_give().await?;
             adjust(&mut sight);
+            let mut answers = self.tidy(hand, &mut sight, adjust).await?;
             let decision = plan::decide(sight.world(&self.scope, self.now));
-            if self.dry_run {
-                return Ok(self.finish(&sight, &decision, None, self.previews(&sight, &decision), changed));
-            }
-            let pools = sight.pools.clone();
-            self.progress.stage("recording addresses", 0);
-            match apply::record(&cluster, &mut sight.seen.ledger, &pools, &decision, &mut changed).await? {
-                Recorded::Conflict => {
-                    tokio::time::sleep(pause + jitter(pause)).await;
-                    pause = (pause * 2).min(Duration::from_secs(2));
-                }
-                recorded @ Recorded::Done { .. } => {
-                    cluster.settle().await?;
-                    let writes = self.writes(&sight, &decision, Some(&recorded));
-                    self.progress.stage("writing", writes.len());
-                    let plain: Vec<Write> = writes.iter().map(|(_, w)| w.clone()).collect();
-                    let step = || self.progress.step();
-                    let written =
-                        apply::write(&cluster, &sight.seen.observed, &plain, self.in_flight, &step).await;
-                    cluster.settle().await?;
-                    let answers = writes
-                        .into_iter()
-                        .zip(written)
-                        .map(|((served, write), w)| (served, write, w))
-                        .collect();
-                    let published = self.publish(&cluster, &sight, &decision).await;
-                    cluster.settle().await?;
-                    let mut outcome = self.finish(&sight, &decision, Some(&recorded), answers, changed);
-                    match published {
-                        Ok(change) => outcome.changed.extend(change),
-                        Err(error) => outcome.failures.push((publish::target().to_string(), error)),
+            let mut recorded = None;
+            if !self.dry_run {
+                self.progress.stage("recording addresses", 0);
+                let pools = sight.pools.clone();
+                match apply::record(&cluster, &mut sight.seen.ledger, &pools, &decision, &mut changed).await?
+                {
+                    Recorded::Conflict => {
+                        changed.extend(answers.into_iter().flat_map(|a| a.ran.changed()));
+                        tokio::time::sleep(pause + jitter(pause)).await;
+                        pause = (pause * 2).min(Duration::from_secs(2));
+                        continue;
                     }
-                    return Ok(outcome);
+                    done @ Recorded::Done { .. } => recorded = Some(done),
                 }
+                cluster.settle().await?;
             }
+            let (served, mut chains) = self.gifts(&sight, &decision, recorded.as_ref());
+            chains.extend(waiting(&sight, &decision));
+            chains.extend(self.chores(&sight, When::After));
+            let ran = self.carry_out(hand, &mut sight, &chains).await;
+            let whose = served.into_iter().map(Some).chain(std::iter::repeat(None));
+            answers.extend(whose.zip(ran).map(|(served, ran)| Answer { served, ran }));
+            let scene = sight.scene(self.config, self.now);
+            let closing: Vec<Chain> = systems::ALL.iter().flat_map(|s| s.closing(&scene)).collect();
+            let ran = self.carry_out(hand, &mut sight, &closing).await;
+            answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
+            let mut published = Ok(None);
+            if !self.dry_run {
+                cluster.settle().await?;
+                published = self.publish(&cluster, &sight, &decision).await;
+                cluster.settle().await?;
+            }
+            let mut outcome = report::finish(self, &sight, &decision, recorded.as_ref(), answers, changed);
+            match published {
+                Ok(change) => outcome.changed.extend(change),
+                Err(error) => outcome.failures.push((publish::target().to_string(), error)),
+            }
+            return Ok(outcome);
         }
         Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
     }
@@ -174,152 +204,110 @@ impl Pass<'_> {
         publish::publish(cluster, &figures, self.now, life).await
     }
 
-    /// The writes of a decision: to owners whose addresses are recorded, to owners that wait, and chores.
-    fn writes<'d>(
+    fn chores(&self, sight: &Sight, when: When) -> Vec<Chain> {
+        let due = sight.survey.chores.iter().filter(|c| c.when == when && self.scope.serves(&c.owner));
+        due.map(|c| c.writes.clone()).collect()
+    }
+
+    /// Carries out what needs no address. What that makes and removes is taken into account at once, so that
+    /// an address whose owner goes now is free now.
+    async fn tidy<'d>(
+        &self,
+        hand: &dyn Cluster,
+        sight: &mut Sight,
+        adjust: Adjust<'_>,
+    ) -> Result<Vec<Answer<'d>>, ObserveError> {
+        let mut answers = Vec::new();
+        for _ in 0..TIDY_ROUNDS {
+            let chains = self.chores(sight, When::Before);
+            if chains.is_empty() {
+                break;
+            }
+            let ran = self.carry_out(hand, sight, &chains).await;
+            let any = ran.iter().flat_map(|r| &r.written).any(|w| matches!(w, Written::Done(_)));
+            let gone = ran.iter().flat_map(|r| &r.left).any(|(_, now)| now.is_none());
+            answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
+            if !any {
+                break;
+            }
+            if gone && !self.dry_run {
+                observe::look_again(&Patient(self.cluster), &mut sight.seen, self.in_flight).await?;
+            }
+            sight.survey(self.config);
+            adjust(sight);
+        }
+        Ok(answers)
+    }
+
+    /// Carries out chains of writes, and takes note of what they leave.
+    async fn carry_out(&self, hand: &dyn Cluster, sight: &mut Sight, chains: &[Chain]) -> Vec<Ran> {
+        if chains.is_empty() {
+            return Vec::new();
+        }
+        self.progress.stage("writing", chains.len());
+        let step = || self.progress.step();
+        let ran = apply::write(hand, &sight.seen.observed, chains, self.in_flight, &step).await;
+        for (target, now) in ran.iter().flat_map(|r| &r.left) {
+            sight.seen.observed.wrote(target, now.clone());
+        }
+        ran
+    }
+
+    /// The writes to owners whose addresses are recorded.
+    fn gifts<'d>(
         &self,
         sight: &Sight,
         decision: &'d Decision,
         recorded: Option<&Recorded>,
-    ) -> Vec<(Option<&'d Served>, Write)> {
-        let ready = |s: &&Served| s.slots.iter().all(|slot| recorded.is_none_or(|r| r.holds(slot)));
-        let of = |claim: &Claim| systems::ALL.iter().find(|s| s.name() == claim.owner.system);
-        let served = decision.served.iter().filter(ready).filter_map(|served| {
+    ) -> (Vec<&'d Served>, Vec<Chain>) {
+        let scene = sight.scene(self.config, self.now);
+        let ready = decision.served.iter().filter(|s| is_recorded(s, recorded));
+        let gifts = ready.filter_map(|served| {
             let claim = &sight.survey.claims[served.claim];
-            Some((Some(served), of(claim)?.write(claim, &served.given, &sight.pools, self.config)?))
+            let system = systems::ALL.iter().find(|s| s.name() == claim.owner.system)?;
+            Some((served, system.write(claim, &served.given, &scene)))
         });
-        let waiting = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
-            let claim = &sight.survey.claims[*at];
-            Some((None, of(claim)?.pending(claim, line)?))
-        });
-        let chores = sight.survey.chores.iter().filter(|c| self.scope.serves(&c.owner));
-        served.chain(waiting).chain(chores.map(|c| (None, c.write.clone()))).collect()
-    }
-
-    fn previews<'d>(
-        &self,
-        sight: &Sight,
-        decision: &'d Decision,
-    ) -> Vec<(Option<&'d Served>, Write, Written)> {
-        let writes = self.writes(sight, decision, None).into_iter();
-        writes
-            .map(|(served, write)| {
-                let written = apply::preview(&sight.seen.observed, &write);
-                (served, write, written)
-            })
-            .collect()
-    }
-
-    fn finish(
-        &self,
-        sight: &Sight,
-        decision: &Decision,
-        recorded: Option<&Recorded>,
-        answers: Vec<(Option<&Served>, Write, Written)>,
-        mut changed: Vec<Changed>,
-    ) -> Outcome {
-        let freed = decision.released.iter().filter(|a| recorded.is_none_or(|r| r.holds(&a.slot)));
-        let mut report = ReconcileReport {
-            api_version: API_VERSION,
-            kind: "ReconcileReport",
-            dry_run: self.dry_run,
-            allocated: Vec::new(),
-            kept: sight.survey.settled.iter().filter(|o| self.scope.serves(o)).count(),
-            released: freed.flat_map(|a| lines(a, &sight.pools)).collect(),
-            pending: sight.survey.pending.iter().filter(|p| self.in_scope(p)).cloned().collect(),
-            problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
-            reads: 0,
-            writes: 0,
-        };
-        report.pending.extend(decision.pending.iter().cloned());
-        report.problems.extend(decision.problems.iter().cloned());
-        let mut failures = Vec::new();
-        let ready = |s: &&Served| recorded.is_none_or(|r| s.slots.iter().all(|slot| r.holds(slot)));
-        let granted = decision.served.iter().filter(&ready);
-        let granted = granted.flat_map(|s| given(s, &sight.survey.claims[s.claim], &sight.pools)).collect();
-        if self.dry_run {
-            changed.extend(ledger_preview(sight, decision));
-        }
-        for (served, write, written) in answers {
-            let claim = served.map(|s| &sight.survey.claims[s.claim]);
-            match written {
-                Written::Done(change) => {
-                    changed.push(change);
-                    if let (Some(served), Some(claim)) = (served, claim) {
-                        report.allocated.extend(given(served, claim, &sight.pools));
-                        report.kept += usize::from(served.given.is_empty());
-                    }
-                }
-                Written::Already => report.kept += usize::from(served.is_some()),
-                Written::Moot => {
-                    if let Some(claim) = claim {
-                        let why =
-                            "it changed in the meantime; the next reconcile looks at it again".to_owned();
-                        report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::Unreconciled, why));
-                    }
-                }
-                Written::Failed(error) => {
-                    if let Some(claim) = claim {
-                        let why = format!("its addresses are recorded, but it could not be written: {error}");
-                        report.pending.push(PendingLine::of(&claim.owner, "", "", Reason::WriteFailed, why));
-                    }
-                    failures.push((write.target.to_string(), error));
-                }
-            }
-        }
-        for served in decision.served.iter().filter(|s| !ready(s)) {
-            let owner = &sight.survey.claims[served.claim].owner;
-            let why = "its addresses could not be recorded".to_owned();
-            report.pending.push(PendingLine::of(owner, "", "", Reason::WriteFailed, why));
-        }
-        if let Some(Recorded::Done { failed }) = recorded {
-            for (page, error) in failed {
-                let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
-                report.problems.push(Problem::new("WriteFailed", &object, error.to_string()));
-                failures.push((object, error.clone()));
-            }
-        }
-        report.allocated.sort();
-        report.pending.sort();
-        report.problems.sort();
-        report.problems.dedup();
-        (report.reads, report.writes) = self.cluster.traffic().counts();
-        let (warnings, notes) = (sight.survey.warnings.clone(), sight.seen.notes.clone());
-        Outcome { report, granted, changed, failures, warnings, notes }
-    }
-
-    fn in_scope(&self, line: &PendingLine) -> bool {
-        self.scope.only.is_none()
-            && self.scope.namespace.as_ref().is_none_or(|n| *n == line.namespace)
-            && self.scope.serves_system(&line.system)
+        gifts.unzip()
     }
 }
 
+/// What those who wait are told.
+fn waiting(sight: &Sight, decision: &Decision) -> Vec<Chain> {
+    let told = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
+        let claim = &sight.survey.claims[*at];
+        Some(systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.pending(claim, line))
+    });
+    told.filter(|chain| !chain.is_empty()).collect()
+}
+
+/// Are all its addresses in the ledger? In a dry run they would be.
+fn is_recorded(served: &Served, recorded: Option<&Recorded>) -> bool {
+    recorded.is_none_or(|r| served.slots.iter().all(|slot| r.holds(slot)))
+}
+
+/// How a chain of writes ended, and for whom it was.
+struct Answer<'d> {
+    /// The claim that it gives addresses to, if it does.
+    served: Option<&'d Served>,
+    ran: Ran,
+}
+
 /// What all systems make of an observation. All of them, always: what is not served is still in use.
-pub fn survey(seen: &Observation, config: &Config) -> Survey {
+fn survey(seen: &Observation, config: &Config) -> Survey {
     let mut all = Survey::default();
     for system in systems::ALL {
         let one = system.survey(&seen.observed, config);
+        all.pools.extend(one.pools);
         all.claims.extend(one.claims);
         all.holdings.extend(one.holdings);
         all.chores.extend(one.chores);
         all.pending.extend(one.pending);
         all.problems.extend(one.problems);
+        all.known.extend(one.known);
         all.settled.extend(one.settled);
         all.warnings.extend(one.warnings);
     }
     all
-}
-
-fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
-    let ledger = &sight.seen.ledger;
-    let mut changes = decision.changes.clone();
-    changes.extend(decision.binds.iter().map(|(s, a)| (s.clone(), ledger::Change::Put(a.clone()))));
-    let epoch = ledger.head.as_ref().map_or("", |h| &h.epoch);
-    let pages = ledger::by_page(&changes).into_iter().map(|(page, changes)| {
-        let name = ledger::object_name(page);
-        Changed { before: ledger.object(&name).cloned(), after: ledger.changed(&name, epoch, &changes) }
-    });
-    pages.filter(|c| c.before.as_ref() != Some(&c.after)).collect()
 }
 
 /// The report lines of a served claim.
@@ -327,17 +315,19 @@ pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
     let line = |g: &crate::model::Given| {
         let pool = pools.iter().find(|p| p.name == g.pool);
         let network = pool.map_or("", |p| &p.network);
-        Allocated::of(&claim.owner, &g.device, &g.pool, g.address, pool.map(|p| p.prefix), network)
+        let (owner, device) = (claim.whose(), claim.device(&g.device));
+        Allocated::of(owner, device, &g.pool, g.address, pool.map(|p| p.prefix), network)
     };
     served.given.iter().map(line).collect()
 }
 
 /// The report lines of an entry of the ledger, one per holder.
-pub fn lines(allocation: &Allocation, pools: &[Pool]) -> Vec<Allocated> {
+pub fn lines(allocation: &Allocation, sight: &Sight) -> Vec<Allocated> {
     let slot = &allocation.slot;
-    let pool = pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
+    let pool = sight.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
     let prefix = pool.map(|p| p.prefix);
     let line = |h: &crate::model::Holder| {
+        let h = sight.survey.known.get(&h.owner).unwrap_or(h);
         Allocated::of(&h.owner, &h.device, &allocation.pool, slot.address, prefix, &slot.network)
     };
     allocation.holders.iter().map(line).collect()

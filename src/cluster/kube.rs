@@ -1,7 +1,7 @@
 //! A Kubernetes API as the cluster: plain requests on plain JSON, so that no field is lost on the way.
 
 use super::{Answer, Cluster, ClusterError, EXPIRED, Traffic};
-use crate::model::{Kind, Object, ObjectRef};
+use crate::model::{Kind, Object, ObjectRef, Sign};
 use http::{Method, Request};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -107,6 +107,7 @@ impl KubeCluster {
         let method = match call.verb {
             "create" => Method::POST,
             "update" => Method::PUT,
+            "delete" => Method::DELETE,
             _ => Method::GET,
         };
         if body.is_some() {
@@ -140,9 +141,10 @@ impl KubeCluster {
         }
     }
 
-    async fn list_all(&self, kind: Kind, namespace: &str) -> Result<Vec<Object>, ClusterError> {
+    /// `select` is empty or a query that narrows the list.
+    async fn list_all(&self, kind: Kind, namespace: &str, select: &str) -> Result<Vec<Object>, ClusterError> {
         let call = Call { verb: "list", kind, namespace, name: "" };
-        let base = self.path(kind, namespace, "");
+        let base = format!("{}?{select}limit={PAGE}", self.path(kind, namespace, ""));
         let api = if kind.group.is_empty() {
             self.version(kind)
         } else {
@@ -172,11 +174,8 @@ impl KubeCluster {
         let mut items = Vec::new();
         let mut next = String::new();
         loop {
-            let path = if next.is_empty() {
-                format!("{base}?limit={PAGE}")
-            } else {
-                format!("{base}?limit={PAGE}&continue={}", escape(&next))
-            };
+            let path =
+                if next.is_empty() { base.to_owned() } else { format!("{base}&continue={}", escape(&next)) };
             let mut page = self.request(call, &path, None).await?;
             match page.get_mut("items").map(Value::take) {
                 Some(Value::Array(list)) => items.extend(list.into_iter().map(Object)),
@@ -221,11 +220,19 @@ impl Cluster for KubeCluster {
     }
 
     fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.list_all(kind, ""))
+        Box::pin(self.list_all(kind, "", ""))
     }
 
     fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        Box::pin(self.list_all(kind, namespace))
+        Box::pin(self.list_all(kind, namespace, ""))
+    }
+
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        let select = match sign {
+            Sign::Label(key, value) => format!("labelSelector={}&", escape(&format!("{key}={value}"))),
+            Sign::Name(name) => format!("fieldSelector={}&", escape(&format!("metadata.name={name}"))),
+        };
+        Box::pin(async move { self.list_all(kind, "", &select).await })
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
@@ -250,6 +257,28 @@ impl Cluster for KubeCluster {
             let call = Call { verb: "update", kind, namespace: object.namespace(), name: object.name() };
             let path = self.path(kind, object.namespace(), object.name());
             self.request(&call, &path, Some(&object.0)).await.map(Object)
+        })
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(async move {
+            let call = Call { verb: "update", kind, namespace: object.namespace(), name: object.name() };
+            let path = format!("{}/status", self.path(kind, object.namespace(), object.name()));
+            self.request(&call, &path, Some(&object.0)).await.map(Object)
+        })
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(async move {
+            let call =
+                Call { verb: "delete", kind: target.kind, namespace: &target.namespace, name: &target.name };
+            let path = self.path(target.kind, &target.namespace, &target.name);
+            let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
+            if !uid.is_empty() {
+                options["preconditions"] = json!({ "uid": uid });
+            }
+            let answer = self.request(&call, &path, Some(&options)).await.map(Object)?;
+            Ok((answer.kind() == target.kind.kind && answer.deleting()).then_some(answer))
         })
     }
 

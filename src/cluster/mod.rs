@@ -5,7 +5,7 @@ pub mod kube;
 mod patient;
 pub mod sim;
 
-use crate::model::{Kind, Object, ObjectRef};
+use crate::model::{Kind, Object, ObjectRef, Sign};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,12 +23,18 @@ pub trait Cluster {
     fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>>;
     /// The objects of a kind in one namespace, as they are now.
     fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>>;
+    /// The few objects of a kind that bear a sign, in all namespaces, as they are now.
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>>;
     /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object>;
     /// Makes an object; its name is the guard.
     fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object>;
     /// Replaces an object; its resourceVersion is the guard.
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object>;
+    /// Replaces the status of an object; its resourceVersion is the guard.
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object>;
+    /// Deletes an object if it is still this one, by its uid; the answer is what finalizers keep of it.
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>>;
     /// Makes all writes so far durable before any later one; a Kubernetes API has done so already.
     fn settle(&self) -> Answer<'_, ()>;
     /// How many requests have been made.

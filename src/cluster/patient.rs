@@ -3,7 +3,7 @@
 //! conflict, and conflicts are looked into.
 
 use super::{Answer, Cluster, ClusterError, Traffic};
-use crate::model::{Kind, Object, ObjectRef};
+use crate::model::{Kind, Object, ObjectRef, Sign};
 use std::time::Duration;
 
 const TRIES: u32 = 6;
@@ -58,6 +58,10 @@ impl Cluster for Patient<'_> {
         Box::pin(self.insist(move || self.0.list_in(kind, namespace)))
     }
 
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(self.insist(move || self.0.list_signed(kind, sign)))
+    }
+
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
         Box::pin(self.insist(move || self.0.get(target)))
     }
@@ -68,6 +72,14 @@ impl Cluster for Patient<'_> {
 
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(self.insist(move || self.0.replace(kind, object)))
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(self.insist(move || self.0.replace_status(kind, object)))
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(self.insist(move || self.0.delete(target, uid)))
     }
 
     fn settle(&self) -> Answer<'_, ()> {

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
     let config = context.config_with(&command.ranges)?;
-    let pool = context::pool(&config.pools, &command.pool)?.clone();
     let targets = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
@@ -25,12 +24,20 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     pass.dry_run = command.dry_run;
     pass.scope = crate::plan::Scope::default();
 
+    let sight = pass.look().await?;
+    let pool = context::pool(&sight.pools, &command.pool)?.clone();
+    if pool.foreign {
+        let failure =
+            Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
+        return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
+    }
     let claim = match targets {
-        Some(targets) => for_object(&pass.look().await?, targets, &config)?,
+        Some(targets) => for_object(&sight, targets, &config)?,
         None => hold(command),
     };
-    pass.scope.only = Some(claim.owner.clone());
-    let claim = narrowed(claim, &pool, &config.pools, command)?;
+    pass.scope.only = Some(claim.whose().clone());
+    let claim = narrowed(claim, &pool, &sight.pools, command)?;
+    drop(sight);
     let had = RefCell::new(Vec::new());
     let outcome = pass
         .run(&|sight: &mut Sight| {
@@ -41,7 +48,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         .await;
     drop(pass);
     drop(bar);
-    finish(context, command, &claim.owner, &outcome?, had.into_inner())
+    finish(context, command, claim.whose(), &outcome?, had.into_inner())
 }
 
 fn finish(
@@ -97,7 +104,7 @@ fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
     let firm = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus));
     let of_pool = firm.filter(|a| a.slot.network == pool.network && pool.contains(a.slot.address));
     let of_owner = of_pool.filter(|a| a.holders.iter().any(|h| h.owner.same(owner)));
-    of_owner.flat_map(|a| pass::lines(a, &sight.pools)).collect()
+    of_owner.flat_map(|a| pass::lines(a, sight)).collect()
 }
 
 fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>, Failure> {
@@ -122,13 +129,18 @@ fn for_object(sight: &Sight, targets: Vec<ObjectRef>, config: &Config) -> Result
 fn hold(command: &Allocate) -> Claim {
     let unnamed = || command.address.map(|a| a.to_string()).unwrap_or_default();
     let owner = Owner::hold(&command.name.clone().unwrap_or_else(unnamed));
-    let device =
-        |i: u32| Wish { device: i.to_string().into(), pools: PoolChoice::Named(Vec::new()), asks: None };
+    let device = |i: u32| Wish {
+        device: i.to_string().into(),
+        pools: PoolChoice::Named(Vec::new()),
+        asks: None,
+        one: false,
+    };
     Claim {
         owner,
         wishes: (0..command.count.unwrap_or(1)).map(device).collect(),
         presets: Vec::new(),
         gate: Gate::Asked,
+        stands_for: None,
     }
 }
 

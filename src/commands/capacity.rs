@@ -12,7 +12,7 @@ use crate::model::{
     Reason,
 };
 use crate::output;
-use crate::pass::{self, Sight};
+use crate::pass::Sight;
 use crate::plan::{self, Decision, Scope};
 use crate::systems;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
     let config = context.config_with(&command.ranges)?;
     let pool = command.pool.as_deref();
-    if let Some(name) = pool {
-        context::pool(&config.pools, name)?;
-    }
     let parents: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
     let parent = command.owner.as_ref().map(|r| context.targets(r, &parents)).transpose()?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
@@ -30,6 +27,9 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.scope = Scope::default();
     let mut sight = pass.look_to_give().await?;
+    if let Some(name) = pool {
+        context::pool(&sight.pools, name)?;
+    }
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);
@@ -220,7 +220,7 @@ fn scaled(
     for (kind, objects) in by_kind {
         sight.seen.observed.insert(kind, objects);
     }
-    sight.survey = pass::survey(&sight.seen, config);
+    sight.survey(config);
     let is_new = |c: &&Claim| names.contains(&*c.owner.name) && c.owner.uid.starts_with("new-");
     let claims = sight.survey.claims.iter().filter(is_new).cloned().collect();
     Ok(New { names, claims })

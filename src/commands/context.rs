@@ -86,7 +86,6 @@ impl Context<'_> {
         for (key, set) in [
             ("service-cidrs", !config.service_cidrs.is_empty()),
             ("beside-peer", !config.beside_peer.is_empty()),
-            ("metal3", config.metal3 != config::Metal3::default()),
             ("serve-pools", config.serve_pools.is_some()),
         ] {
             if set {

@@ -56,7 +56,8 @@ fn status(printer: &Printer, outcome: &Outcome) -> ExitStatus {
 pub(super) fn diff(printer: &Printer, changed: &[Changed]) -> Result<(), Failure> {
     let for_programs = matches!(printer.format, Format::Json | Format::Yaml | Format::Name);
     for change in changed {
-        let text = output::diff(change.before.as_ref(), Some(&change.after), printer.color && !for_programs);
+        let text =
+            output::diff(change.before.as_ref(), change.after.as_ref(), printer.color && !for_programs);
         if for_programs {
             printer.aside(&text);
         } else {

@@ -24,8 +24,6 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
     let file = context.config_if_any()?;
     let unconfigured = file.is_none();
     let config = file.unwrap_or_else(config::empty);
-    let network = command.pool.as_ref().map(|p| context::pool(&config.pools, p)).transpose()?;
-    let network = network.map(|p| p.network.clone());
     // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
     let candidates = meant(context, command)?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
@@ -41,6 +39,9 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         if unconfigured && sight.seen.ledger.head.as_ref().is_none_or(needs_config) {
             return Err(context.no_config());
         }
+        let pool = command.pool.as_ref().map(|p| context::pool(&sight.pools, p)).transpose()?;
+        let network = pool.map(|p| p.network.clone());
+        let pools = sight.pools.clone();
         let mut meant = recorded(candidates.clone(), &sight.seen.ledger)?;
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);
@@ -71,11 +72,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
             confirm(context, command, &sight, &found, &live)?;
             confirmed = true;
         }
-        let steps = plan::release(&sight.seen.ledger, &found, &meant, &config.pools, now, !live.is_empty());
+        let steps = plan::release(&sight.seen.ledger, &found, &meant, &pools, now, !live.is_empty());
         if command.dry_run || record(&*cluster, &mut sight, &steps).await? {
             let own = |a: &Allocation| {
                 let holders = a.holders.iter().filter(|h| meant.includes(&h.owner)).cloned().collect();
-                pass::lines(&Allocation { holders, ..a.clone() }, &config.pools)
+                pass::lines(&Allocation { holders, ..a.clone() }, &sight)
             };
             let released: Vec<Allocated> = found.iter().flat_map(own).collect();
             let report = AllocationReport {

@@ -2,11 +2,11 @@
 
 use super::context::{self, Context};
 use super::{ExitStatus, Failure};
-use crate::apply::{self, Written};
+use crate::apply::{self, Dry};
 use crate::cli::{MachineRef, NmstateFormat, RenderNmstate};
 use crate::cluster::dir::Mode;
 use crate::config::Config;
-use crate::model::{Kind, Object, Pool};
+use crate::model::{Chain, Kind, Object, Pool};
 use crate::pass::Sight;
 use crate::plan;
 use crate::systems;
@@ -65,15 +65,17 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
         let owner = &sight.survey.claims[s.claim].owner;
         is(&owner.name, &owner.namespace) && owner.is(object)
     });
-    let will_be = served.and_then(|s| {
-        let claim = &sight.survey.claims[s.claim];
-        let system = systems::ALL.iter().find(|x| x.name() == claim.owner.system)?;
-        let write = system.write(claim, &s.given, &sight.pools, config)?;
-        match apply::preview(&sight.seen.observed, &write) {
-            Written::Done(change) => Some(change.after),
-            _ => None,
-        }
-    });
+    let target = kind.at(object.namespace(), object.name());
+    let chains: Vec<Chain> = served
+        .iter()
+        .filter_map(|s| {
+            let claim = &sight.survey.claims[s.claim];
+            let system = systems::ALL.iter().find(|x| x.name() == claim.owner.system)?;
+            Some(system.write(claim, &s.given, &sight.scene(config, pass.now)))
+        })
+        .collect();
+    let ran = apply::write(&Dry::new(), &sight.seen.observed, &chains, 1, &|| ()).await;
+    let will_be = ran.into_iter().flat_map(|r| r.left).rev().find_map(|(t, now)| now.filter(|_| t == target));
     let shown = will_be.as_ref().unwrap_or(object);
     let document = systems::ALL.iter().find_map(|s| s.nmstate(kind, shown, &sight.pools));
     document.ok_or_else(|| {

@@ -17,13 +17,13 @@ const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
     let config = context.config_with(&command.ranges)?;
-    if let Some(name) = &command.pool {
-        context::pool(&config.pools, name)?;
-    }
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let bar = context.bar();
     let pass = context.pass(&*cluster, &config, &bar)?;
     let sight = pass.look().await?;
+    if let Some(name) = &command.pool {
+        context::pool(&sight.pools, name)?;
+    }
     let world = sight.world(&pass.scope, pass.now);
     let decision = plan::decide(world);
     let shown = |pool: &str| command.pool.as_ref().is_none_or(|p| p == pool);
@@ -73,7 +73,7 @@ fn removed(shrunk: &Shrunk) -> Problem {
 fn allocations(sight: &Sight) -> Vec<crate::model::Allocated> {
     let entries = sight.seen.ledger.allocations().values();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    held.flat_map(|a| pass::lines(a, &sight.pools)).collect()
+    held.flat_map(|a| pass::lines(a, sight)).collect()
 }
 
 /// Those that cannot be served, and those that the next reconcile will serve.

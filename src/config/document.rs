@@ -102,8 +102,9 @@ fn config(found: &mut Findings, table: &Table<'_>, networks: &[String]) -> Confi
     let mut drafts = seed::read(found, table);
     drafts.extend(table.field(found, "pools", pools::read).get().unwrap_or_default());
     drafts.extend(flags::read(found, networks));
-    if drafts.is_empty() && !table.has("pools") && found.errors() == 0 {
-        let message = "there are no pools: only systems that need none, such as nodes, can be served";
+    let own = ["pools", "metal3", "serve-pools"].iter().any(|key| table.has(key));
+    if drafts.is_empty() && !own && found.errors() == 0 {
+        let message = "there are no pools: only systems that have pools of their own, such as metal3's IPPools, can be served";
         found.warning(Finding::new(&table.at, message));
     }
     config.pools = finish(found, drafts);

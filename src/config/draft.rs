@@ -5,7 +5,7 @@ use super::overlap::Piece;
 use super::walk::{Field, Range};
 use super::{reserve, schema};
 use crate::addr::{self, Family, Span, SpanSet};
-use crate::model::{Match, Network, Pool, PoolOrigin, Seconds};
+use crate::model::{Match, Network, Order, Pool, PoolOrigin, Seconds};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -98,6 +98,8 @@ impl Draft {
             reuse_after: self.reuse_after,
             interfaces: self.interfaces,
             matches: self.matches,
+            order: Order::Lowest,
+            foreign: false,
         })
     }
 

@@ -1,6 +1,6 @@
 //! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
 
-use super::{Holder, ObjectRef, Owner, PendingLine, Pool, Problem, Write};
+use super::{Chain, Holder, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem};
 use crate::addr::Family;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,6 +17,20 @@ pub struct Claim {
     pub presets: Vec<Preset>,
     /// Whether the owner waits for mipam or only gets back what was its own.
     pub gate: Gate,
+    /// Whom people know it by, where that is not the owner: the machine and device that a claim was made for.
+    pub stands_for: Option<Holder>,
+}
+
+impl Claim {
+    /// Whom people know it by.
+    pub fn whose(&self) -> &Arc<Owner> {
+        self.stands_for.as_ref().map_or(&self.owner, |h| &h.owner)
+    }
+
+    /// The device as people know it.
+    pub fn device<'a>(&'a self, device: &'a str) -> &'a str {
+        self.stands_for.as_ref().map_or(device, |h| &h.device)
+    }
 }
 
 /// An address that a person has put on a device of an owner that waits.
@@ -50,6 +64,8 @@ pub struct Wish {
     pub pools: PoolChoice,
     /// An address that the owner asks for, of that family.
     pub asks: Option<IpAddr>,
+    /// One address in all, of whichever family has room, instead of one of each.
+    pub one: bool,
 }
 
 /// How the pools of a wish are found.
@@ -79,6 +95,10 @@ pub struct Subject {
 impl Subject {
     /// Does the pool serve this subject?
     pub fn fits(&self, pool: &Pool) -> bool {
+        // A pool that is an object is chosen by name, as its own system has it.
+        if matches!(pool.origin, PoolOrigin::Object(_)) {
+            return false;
+        }
         let m = &pool.matches;
         let listed = |list: &[String], value: &str| list.is_empty() || list.iter().any(|v| v == value);
         self.family.is_none_or(|f| f == pool.family)
@@ -111,6 +131,8 @@ pub struct Holding {
 pub enum Adopt {
     /// It is not ours to record.
     No,
+    /// Nor anybody's: it is the cluster's own, such as the address of its API server.
+    Never,
     /// If nobody else has it: its owner still waits, and nothing it runs uses the address yet.
     IfFree,
     /// In any case: it is in use, and if somebody else has it too, both have.
@@ -135,18 +157,31 @@ impl Given {
     }
 }
 
-/// A write that needs no address, for an owner.
+/// Writes that need no address, for an owner.
 #[derive(Clone, Debug)]
 pub struct Chore {
     /// Whose it is.
     pub owner: Arc<Owner>,
     /// What is written.
-    pub write: Write,
+    pub writes: Chain,
+    /// When it is written.
+    pub when: When,
+}
+
+/// When writes that need no address are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before the decision: it may free what others wait for.
+    Before,
+    /// After it: what the objects say now has to be recorded first.
+    After,
 }
 
 /// All that one system has to say about the observed objects.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
+    /// Pools that are objects.
+    pub pools: Vec<Pool>,
     /// Who wants addresses.
     pub claims: Vec<Claim>,
     /// What is in use.
@@ -157,6 +192,8 @@ pub struct Survey {
     pub pending: Vec<PendingLine>,
     /// What a person should look at.
     pub problems: Vec<Problem>,
+    /// Whom people know an owner by, where that is not itself.
+    pub known: BTreeMap<Arc<Owner>, Holder>,
     /// Owners that are served and have all they need.
     pub settled: Vec<Arc<Owner>>,
     /// What a person should know although nothing is wrong with any object.

@@ -1,5 +1,7 @@
 //! Kinds of objects, as constants: what mipam reads and writes is known at compile time.
 
+use super::Object;
+
 /// A kind that mipam knows, with the versions it can read, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
@@ -59,6 +61,28 @@ pub enum Role {
     /// One named object that informs a decision (a CRD, say), read in the second wave; not being
     /// allowed to see it is a note, never a stop.
     Hint(&'static str),
+    /// Objects that show whether somebody else is at work, read in the second wave; not being allowed to see
+    /// them is a note, and [`super::Observed::serves`] says that they were not seen.
+    Peer(Sign),
+}
+
+/// What a few objects of a kind are known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sign {
+    /// A label with this value.
+    Label(&'static str, &'static str),
+    /// This name, in whatever namespace.
+    Name(&'static str),
+}
+
+impl Sign {
+    /// Does the object bear it?
+    pub fn is_on(self, object: &Object) -> bool {
+        match self {
+            Self::Label(key, value) => object.label(key) == Some(value),
+            Self::Name(name) => object.name() == name,
+        }
+    }
 }
 
 /// A kind that a system reads, and when.

@@ -11,17 +11,17 @@ mod report;
 mod write;
 
 pub use allocation::{Allocation, Slot, Standing};
-pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, Wish};
-pub use kind::{Kind, ObjectRef, Role, Source};
+pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, When, Wish};
+pub use kind::{Kind, ObjectRef, Role, Sign, Source};
 pub use object::Object;
 pub use observed::Observed;
 pub use owner::{Holder, Owner};
-pub use pool::{DEFAULT_INTERFACES, Match, Network, Pool, PoolOrigin};
+pub use pool::{DEFAULT_INTERFACES, Match, Network, Order, Pool, PoolOrigin};
 pub use report::{
     API_VERSION, Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, PoolNeed, Problem,
     Reason, ReconcileReport, StatusReport,
 };
-pub use write::{Action, Edit, Edited, Write};
+pub use write::{Action, Chain, Edit, Edited, Make, Write};
 
 /// Seconds since the Unix epoch: the only clock that the pure rooms know, always handed in.
 pub type Seconds = i64;

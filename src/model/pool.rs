@@ -43,6 +43,20 @@ pub struct Pool {
     pub interfaces: Vec<String>,
     /// Who may use it.
     pub matches: Match,
+    /// Which of its free addresses comes next.
+    pub order: Order,
+    /// Another controller gives its addresses out: mipam gives none of them, from whatever pool.
+    pub foreign: bool,
+}
+
+/// Which free address of a pool comes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The lowest of the first range with room.
+    #[default]
+    Lowest,
+    /// One that only the claim decides, spread over all ranges.
+    Spread,
 }
 
 /// Where a pool is defined.

@@ -1,15 +1,18 @@
-//! A write to the cluster, described: what decides makes them, what talks to the world carries them out.
+//! Writes to the cluster, described: what decides makes them, what talks to the world carries them out.
 
 use super::{Object, ObjectRef};
 use std::fmt;
 use std::sync::Arc;
 
-/// One write, or several to one object that must happen in order.
+/// Writes that happen one after the other; the first that cannot be done ends them.
+pub type Chain = Vec<Write>;
+
+/// One write.
 #[derive(Clone, Debug)]
 pub struct Write {
     /// Which object.
     pub target: ObjectRef,
-    /// The uid the object must have; empty: not known (files).
+    /// The uid the object must have; empty: not known (files, and what is made in the same chain).
     pub uid: String,
     /// What is done to it.
     pub action: Action,
@@ -20,6 +23,14 @@ pub struct Write {
 pub enum Action {
     /// Replace it by its edited self, guarded by resourceVersion.
     Update(Edit),
+    /// Replace its status by that of its edited self, guarded by resourceVersion.
+    UpdateStatus(Edit),
+    /// Make it, guarded by its name.
+    Create(Make),
+    /// Delete it, guarded by its uid.
+    Delete,
+    /// Take this finalizer off it; what is gone has none.
+    Free(&'static str),
 }
 
 /// What an edit makes of the object as it is now.
@@ -53,5 +64,41 @@ impl Edit {
 impl fmt::Debug for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Edit")
+    }
+}
+
+/// Builds an object from what the chain has written before it, in order.
+type Build = dyn Fn(&[Object]) -> Object + Send + Sync;
+
+/// A new object, and how to tell it from another one that has its name.
+#[derive(Clone)]
+pub struct Make {
+    build: Arc<Build>,
+    same: Arc<dyn Fn(&Object) -> bool + Send + Sync>,
+}
+
+impl Make {
+    /// Wraps the two functions: `same` tells whether an object of that name is the one that would be made.
+    pub fn new(
+        build: impl Fn(&[Object]) -> Object + Send + Sync + 'static,
+        same: impl Fn(&Object) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { build: Arc::new(build), same: Arc::new(same) }
+    }
+
+    /// The object to be made.
+    pub fn build(&self, before: &[Object]) -> Object {
+        (self.build)(before)
+    }
+
+    /// Is this what would be made?
+    pub fn is_same(&self, object: &Object) -> bool {
+        (self.same)(object)
+    }
+}
+
+impl fmt::Debug for Make {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Make")
     }
 }

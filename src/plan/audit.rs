@@ -2,11 +2,11 @@
 //! next reconcile does it.
 
 use super::board::unusable;
-use super::findings::{networks, place, stands_for};
+use super::findings::{networks, place, stand_for_the_same, stands_for};
 use super::{Decision, World};
 use crate::addr::SpanSet;
 use crate::ledger::Change;
-use crate::model::{Adopt, Allocation, Holding, Pool, Problem, Slot, Standing};
+use crate::model::{Adopt, Allocation, Holding, Pool, PoolOrigin, Problem, Slot, Standing};
 use std::collections::BTreeMap;
 
 /// What is wrong beyond what a decision reports: entries whose owner is gone, entries that an interrupted run
@@ -77,6 +77,9 @@ fn release(allocation: &Allocation) -> String {
 /// An address of a pool that the ledger does not have, seen on somebody.
 fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expected: bool) -> Option<Problem> {
     let address = place(slot.address, &slot.network);
+    if holding.adopt == Adopt::Never || pool.foreign {
+        return None;
+    }
     if holding.adopt != Adopt::No {
         let message = format!(
             "it has {address} of pool {}, which the ledger does not have for it: the next reconcile records it",
@@ -87,7 +90,8 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
     // The Node of a machine, and the status of a machine, repeat what the machine itself says.
     let repeated = all.iter().filter_map(|other| Some((other, other.holder.as_ref()?))).any(|(other, by)| {
         let own = holding.holder.as_ref().is_some_and(|h| h.owner == by.owner);
-        (own && other.adopt != Adopt::No) || (holding.holder.is_none() && stands_for(holding, &by.owner))
+        let node = stands_for(holding, &by.owner) || stand_for_the_same(holding, other);
+        (own && other.adopt != Adopt::No) || (holding.holder.is_none() && node)
     });
     let name = holding.stands_for.as_deref().unwrap_or(&holding.seen_on.name);
     let kept = pool.reserved.iter().any(|(n, a)| *a == slot.address && n.rsplit('/').next() == Some(name));
@@ -95,8 +99,12 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
         return None;
     }
     let message = format!(
-        "it uses {address} of pool {}, which mipam did not give: add it to the pool's `exclude`, or it is given out once it is not seen there any more",
-        pool.name
+        "it uses {address} of pool {}, which mipam did not give: {}, or it is given out once it is not seen there any more",
+        pool.name,
+        match pool.origin {
+            PoolOrigin::Object(_) => "take it out of the pool",
+            PoolOrigin::Config | PoolOrigin::Flag => "add it to the pool's `exclude`",
+        }
     );
     Some(Problem::new("Foreign", &holding.seen_on, message).at(slot))
 }

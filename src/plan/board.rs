@@ -1,7 +1,7 @@
 //! Which addresses of which pool can still be given out.
 
-use crate::addr::{self, SpanSet};
-use crate::model::{Pool, Slot};
+use crate::addr::{self, Span, SpanSet};
+use crate::model::{Order, Pool, Slot};
 use std::net::IpAddr;
 
 /// For every pool the addresses that nobody may get any more.
@@ -16,6 +16,9 @@ impl<'a> Board<'a> {
         let blocked = pools.iter().map(|pool| {
             let mut set = unusable(pool, pools);
             pool.reserved.values().for_each(|a| set.insert_address(*a));
+            // Whoever gives these out does not know what mipam gives.
+            let foreign = pools.iter().filter(|p| p.foreign && p.network == pool.network);
+            foreign.flat_map(|p| &p.ranges).for_each(|r| set.insert(*r));
             set
         });
         Self { pools, blocked: blocked.collect() }
@@ -48,11 +51,40 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The lowest free address of the first range with room.
-    pub(super) fn lowest(&self, pool: usize) -> Option<IpAddr> {
-        let blocked = &self.blocked[pool];
-        self.pools[pool].ranges.iter().find_map(|range| blocked.lowest_free(*range))
+    /// The free address that comes next; `seed` decides where a pool that spreads them begins to look.
+    pub(super) fn next(&self, pool: usize, seed: impl Fn() -> u64) -> Option<IpAddr> {
+        let (blocked, ranges) = (&self.blocked[pool], &self.pools[pool].ranges);
+        let lowest = |ranges: &[Span]| ranges.iter().find_map(|range| blocked.lowest_free(*range));
+        match self.pools[pool].order {
+            Order::Lowest => lowest(ranges),
+            Order::Spread => {
+                let (before, after) = split(ranges, seed());
+                lowest(&after).or_else(|| lowest(&before))
+            }
+        }
     }
+}
+
+/// The ranges before and after a place that the seed decides.
+fn split(ranges: &[Span], seed: u64) -> (Vec<Span>, Vec<Span>) {
+    let size = |span: &Span| span.len().unwrap_or(u128::MAX);
+    let total = ranges.iter().fold(0u128, |sum, s| sum.saturating_add(size(s)));
+    // The seed twice, so that pools beyond 2^64 are used as a whole, too.
+    let mut left = (u128::from(seed) << 64 | u128::from(seed.rotate_left(32))) % total.max(1);
+    for (at, span) in ranges.iter().enumerate() {
+        if left < size(span) {
+            let (first, last) = span.bounds();
+            let middle = Span::new(span.family(), first + left, last);
+            let mut before = ranges[..at].to_vec();
+            if left > 0 {
+                before.push(Span::new(span.family(), first, first + left - 1));
+            }
+            let after = std::iter::once(middle).chain(ranges[at + 1..].iter().copied());
+            return (before, after.collect());
+        }
+        left -= size(span);
+    }
+    (Vec::new(), ranges.to_vec())
 }
 
 /// Addresses of a pool that no host may have: excluded ones, the gateways and name servers of all pools of its

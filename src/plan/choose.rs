@@ -115,13 +115,15 @@ impl<'a> Chooser<'a> {
         };
         let candidates = candidates(self.world.pools, wish);
         if candidates.iter().all(Vec::is_empty) {
-            let family = match &wish.pools {
-                PoolChoice::Matching(subject) => subject.family.map(|f| format!("{f} ")).unwrap_or_default(),
-                PoolChoice::Named(_) => String::new(),
+            let message = match &wish.pools {
+                PoolChoice::Matching(subject) => {
+                    let family = subject.family.map(|f| format!("{f} ")).unwrap_or_default();
+                    format!(
+                        "no {family}pool of the configuration matches this device (see `match` of the pools)"
+                    )
+                }
+                PoolChoice::Named(_) => "its pool has no addresses that could be given".to_owned(),
             };
-            let message = format!(
-                "no {family}pool of the configuration matches this device (see `match` of the pools)"
-            );
             return Err(unmet("", Reason::NoMatchingPool, message));
         }
         if let Some(asked) = wish.asks {
@@ -133,19 +135,39 @@ impl<'a> Chooser<'a> {
                 return Err(unmet("", Reason::AddressUnavailable, message));
             }
         }
-        for (family, pools) in Family::BOTH.into_iter().zip(&candidates) {
-            if pools.is_empty() {
-                continue;
-            }
+        let mut families: Vec<(Family, &Vec<usize>)> =
+            Family::BOTH.into_iter().zip(&candidates).filter(|(_, pools)| !pools.is_empty()).collect();
+        if wish.one {
+            // What it holds or asks for decides; else the pool that comes first.
+            let decided = self.held_family(claim, wish).or(wish.asks.map(Family::of));
+            families.sort_by_key(|(family, pools)| (Some(*family) != decided, pools.first().copied()));
+            families.truncate(if decided.is_some() { 1 } else { 2 });
+        }
+        let mut full = None;
+        for (family, pools) in families {
             match self.pick(claim, wish, family, pools, picks, decision) {
                 Ok(pick) => {
                     self.board.block(&pick.slot);
                     picks.push(pick);
+                    if wish.one {
+                        return Ok(());
+                    }
                 }
-                Err((pool, reason, message)) => return Err(unmet(&pool, reason, message)),
+                Err((pool, reason, message)) => {
+                    let why = unmet(&pool, reason, message);
+                    if !wish.one {
+                        return Err(why);
+                    }
+                    full.get_or_insert(why);
+                }
             }
         }
-        Ok(())
+        full.map_or(Ok(()), Err)
+    }
+
+    /// The family of what the ledger has for a wish.
+    fn held_family(&self, claim: &Claim, wish: &Wish) -> Option<Family> {
+        Family::BOTH.into_iter().find(|f| self.held(&claim.owner, wish, *f).is_some())
     }
 
     fn pick(
@@ -236,7 +258,8 @@ impl<'a> Chooser<'a> {
                 return Ok(pick(allocation.slot.clone(), *pool, false, false));
             }
         }
-        let free = pools.iter().find_map(|p| Some((*p, slot(*p, self.board.lowest(*p)?))));
+        let seed = || seed(owner, &wish.device);
+        let free = pools.iter().find_map(|p| Some((*p, slot(*p, self.board.next(*p, seed)?))));
         free.map(|(pool, slot)| pick(slot, pool, true, false)).ok_or_else(|| self.exhausted(pools))
     }
 
@@ -392,6 +415,14 @@ impl<'a> Chooser<'a> {
         }
         (!picks.is_empty()).then(|| self.met(&picks))
     }
+}
+
+/// A number that only the owner and its device decide (FNV-1a).
+fn seed(owner: &Owner, device: &str) -> u64 {
+    let text = [&owner.namespace, "/", &owner.name, "/", device];
+    text.iter()
+        .flat_map(|t| t.bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The pools of a wish by family. The first that fits decides the network; those of the same network that

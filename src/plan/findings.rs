@@ -100,8 +100,10 @@ pub(super) fn serves(choice: &PoolChoice, pool: &Pool) -> bool {
 }
 
 fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>, decision: &mut Decision) {
-    let Some(holder) =
-        holding.holder.as_ref().filter(|h| holding.adopt != Adopt::No && world.scope.serves(&h.owner))
+    let Some(holder) = holding
+        .holder
+        .as_ref()
+        .filter(|h| !matches!(holding.adopt, Adopt::No | Adopt::Never) && world.scope.serves(&h.owner))
     else {
         return;
     };
@@ -169,7 +171,9 @@ fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_
         decision.problems.push(Problem::new("Duplicate", first, message).at(slot));
     }
     for holding in seen.iter().filter(|h| h.holder.is_none()) {
-        let explained = recorded.iter().chain(&distinct).any(|o| stands_for(holding, o));
+        let alike = |other: &&Holding| other.holder.is_some() && stand_for_the_same(holding, other);
+        let explained =
+            recorded.iter().chain(&distinct).any(|o| stands_for(holding, o)) || seen.iter().any(alike);
         if let (false, Some(holder)) = (explained, recorded.first()) {
             let message = format!(
                 "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
@@ -182,9 +186,18 @@ fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_
 
 /// Is the object that was seen (a Node) this owner under another name?
 pub(super) fn stands_for(holding: &Holding, owner: &Owner) -> bool {
-    holding.stands_for.as_deref().is_some_and(|name| {
-        name.strip_prefix(&*owner.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    })
+    holding.stands_for.as_deref().is_some_and(|name| is_host(name, &owner.name))
+}
+
+/// Are a Node and a claim both those of one machine?
+pub(super) fn stand_for_the_same(node: &Holding, other: &Holding) -> bool {
+    let names = node.stands_for.as_deref().zip(other.stands_for.as_deref());
+    names.is_some_and(|(host, machine)| is_host(host, machine))
+}
+
+/// The name of a host is that of its machine, with or without a domain.
+fn is_host(host: &str, machine: &str) -> bool {
+    host.strip_prefix(machine).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 fn out_of_range(allocation: &Allocation, world: World<'_>, records: &Records<'_>, decision: &mut Decision) {

@@ -81,7 +81,7 @@ pub struct Decision {
     pub served: Vec<Served>,
     /// Claims that wait.
     pub pending: Vec<PendingLine>,
-    /// The claim of each line of [`Decision::pending`], by its place in [`World::claims`].
+    /// The places in [`World::claims`] of those that wait, in the order of [`Decision::pending`].
     pub unmet: Vec<usize>,
     /// Things for a person to look at.
     pub problems: Vec<Problem>,
@@ -117,14 +117,15 @@ pub fn decide(world: World<'_>) -> Decision {
     chooser.promise(&order);
     for at in order {
         let claim = &world.claims[at];
-        if !world.scope.serves(&claim.owner) {
+        if !world.scope.serves(claim.whose()) {
             continue;
         }
         match chooser.choose(claim, &mut decision) {
             Ok(Some((given, slots))) => decision.served.push(Served { claim: at, given, slots }),
             Ok(None) => {}
             Err(why) => {
-                let line = PendingLine::of(&claim.owner, &why.device, &why.pool, why.reason, why.message);
+                let (device, owner) = (claim.device(&why.device), claim.whose());
+                let line = PendingLine::of(owner, device, &why.pool, why.reason, why.message);
                 decision.pending.push(line);
                 decision.unmet.push(at);
             }

@@ -6,6 +6,7 @@ mod sets;
 use super::*;
 use crate::addr::parse_span;
 use crate::ledger::{Head, by_page, object_name};
+use crate::model::Order;
 use crate::model::{
     Adopt, Holder, Match, Object, ObjectRef, PoolChoice, PoolOrigin, Standing, Subject, Wish,
 };
@@ -29,6 +30,8 @@ fn pool(name: &str, ranges: &[&str], prefix: u8) -> Pool {
         reuse_after: 0,
         interfaces: vec![],
         matches: Match::default(),
+        order: Order::Lowest,
+        foreign: false,
         ranges,
     }
 }
@@ -50,12 +53,14 @@ fn claim(owner: &Arc<Owner>, devices: usize) -> Claim {
         device: d.to_string().into(),
         pools: PoolChoice::Matching(subject.clone()),
         asks: None,
+        one: false,
     };
     Claim {
         owner: owner.clone(),
         wishes: (0..devices).map(wish).collect(),
         presets: vec![],
         gate: Gate::Closed,
+        stands_for: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
+pub mod elf;
 pub mod kubermatic;
 pub mod nmstate;
 pub mod openshift;
@@ -8,9 +9,22 @@ mod scale;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Claim, Given, Kind, Object, Observed, PendingLine, Pool, Role, Source, Survey, Write};
+use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Pool, Seconds, Source, Survey};
 use serde_json::Value;
 use std::sync::Arc;
+
+/// What a system sees when it writes.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The objects, as far as this pass knows.
+    pub observed: &'a Observed,
+    /// Every pool, in order.
+    pub pools: &'a Arc<[Pool]>,
+    /// What a person configured.
+    pub config: &'a Config,
+    /// The time.
+    pub now: Seconds,
+}
 
 /// One machine API.
 pub trait System: Sync {
@@ -25,16 +39,24 @@ pub trait System: Sync {
     /// What it reads.
     fn sources(&self) -> &'static [Source];
 
+    /// The kinds that it gives addresses to.
+    fn owners(&self) -> &'static [Kind];
+
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
-    /// The write that gives an owner its addresses.
-    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write>;
+    /// The writes that give an owner its addresses.
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain;
 
-    /// What an owner that waits is told on its own object; `None` where it is told nothing. Called in every
-    /// pass in which the claim waits: the write must be one that has nothing to do the second time.
-    fn pending(&self, _claim: &Claim, _line: &PendingLine) -> Option<Write> {
-        None
+    /// What an owner that waits is told on its own object. Called in every pass in which the claim waits: the
+    /// writes must have nothing to do the second time.
+    fn pending(&self, _claim: &Claim, _line: &PendingLine) -> Chain {
+        Chain::new()
+    }
+
+    /// What is written once at the end of a pass, when all else is.
+    fn closing(&self, _scene: &Scene<'_>) -> Vec<Chain> {
+        Vec::new()
     }
 
     /// The network configuration that an object of this kind carries; `None` where it has none.
@@ -66,7 +88,7 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &seen::Seen];
+pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {
@@ -87,8 +109,7 @@ pub fn kinds() -> Vec<Kind> {
 
 /// The kinds that addresses are given to.
 pub fn owners() -> Vec<Kind> {
-    let sources = ALL.iter().filter(|s| s.serves()).flat_map(|s| s.sources());
-    sources.filter(|s| s.role == Role::Owner).map(|s| s.kind).collect()
+    ALL.iter().flat_map(|s| s.owners()).copied().collect()
 }
 
 /// The kind of an owner in the ledger, if this mipam knows it.

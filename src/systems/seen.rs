@@ -1,15 +1,15 @@
 //! Objects that show addresses in use although mipam does not serve them: Nodes, other IPAMs' records, other
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
-use super::{System, kubermatic, openshift};
+use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
+use super::{Scene, System, kubermatic, openshift};
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
-    Adopt, Claim, Given, Holding, Kind, Object, Observed, Pool, Problem, Role, Source, Survey, Write,
+    Adopt, Chain, Claim, Given, Holding, Kind, Object, Observed, Problem, Role, Source, Survey,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Addresses that others use.
 pub(super) struct Seen;
@@ -26,18 +26,14 @@ const fn kind(
     Kind { group, versions, kind, plural, namespaced: true }
 }
 
-const METAL3_ADDRESS: Kind = kind("ipam.metal3.io", &["v1alpha1"], "IPAddress", "ipaddresses");
 const CAPI_ADDRESS: Kind =
     kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
-const CAPI_MACHINE: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Machine", "machines");
 /// Known, so that a question about it is answered: its machines are not served yet.
 const CAPI_DEPLOYMENT: Kind =
     kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "MachineDeployment", "machinedeployments");
-const ELF_MACHINE: Kind = kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
 const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
 const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
-const CAPI_CLUSTER: Kind = kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "Cluster", "clusters");
 const INFRASTRUCTURE: Kind = Kind {
     group: "config.openshift.io",
     versions: &["v1"],
@@ -47,20 +43,17 @@ const INFRASTRUCTURE: Kind = Kind {
 };
 
 const SOURCES: &[Source] = &[
-    Source { kind: METAL3_ADDRESS, role: Role::Record },
     Source { kind: CAPI_ADDRESS, role: Role::Record },
     Source { kind: IPAM_CLAIM, role: Role::Record },
     Source { kind: CAPI_CLUSTER, role: Role::Owner },
     Source { kind: INFRASTRUCTURE, role: Role::Owner },
     Source { kind: NODE, role: Role::Owner },
     Source { kind: CAPI_MACHINE, role: Role::Owner },
-    Source { kind: ELF_MACHINE, role: Role::Owner },
     Source { kind: VMI, role: Role::Owner },
 ];
 
 /// Where a kind keeps addresses: a path whose `*` steps over every element of a list or map.
 const PLACES: &[(Kind, &[&[&str]])] = &[
-    (METAL3_ADDRESS, &[&["spec", "address"]]),
     (CAPI_ADDRESS, &[&["spec", "address"]]),
     (IPAM_CLAIM, &[&["status", "ips", "*"]]),
     // Addresses of API servers and ingress belong to nobody else, and may be host names.
@@ -76,10 +69,6 @@ const PLACES: &[(Kind, &[&[&str]])] = &[
     ),
     (NODE, &[&["status", "addresses", "*", "address"]]),
     (CAPI_MACHINE, &[&["status", "addresses", "*", "address"]]),
-    (
-        ELF_MACHINE,
-        &[&["spec", "network", "devices", "*", "ipAddrs", "*"], &["status", "addresses", "*", "address"]],
-    ),
     (VMI, &[&["status", "interfaces", "*", "ipAddress"], &["status", "interfaces", "*", "ipAddresses", "*"]]),
 ];
 
@@ -94,6 +83,10 @@ impl System for Seen {
 
     fn sources(&self) -> &'static [Source] {
         SOURCES
+    }
+
+    fn owners(&self) -> &'static [Kind] {
+        &[]
     }
 
     fn survey(&self, observed: &Observed, _: &Config) -> Survey {
@@ -116,8 +109,8 @@ impl System for Seen {
         survey
     }
 
-    fn write(&self, _: &Claim, _: &[Given], _: &Arc<[Pool]>, _: &Config) -> Option<Write> {
-        None
+    fn write(&self, _: &Claim, _: &[Given], _: &Scene<'_>) -> Chain {
+        Chain::new()
     }
 
     fn parents(&self) -> &'static [Kind] {
@@ -140,7 +133,7 @@ fn note(
             seen_on,
             holder: None,
             pools: None,
-            adopt: Adopt::No,
+            adopt: if kind == CAPI_CLUSTER || kind == INFRASTRUCTURE { Adopt::Never } else { Adopt::No },
         }),
         Err(_) if names_allowed => {}
         Err(error) => survey.problems.push(Problem::new(

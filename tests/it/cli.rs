@@ -2,6 +2,7 @@
 
 use crate::bed::{self, Bed, Profile};
 use crate::scenario::mipam;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -377,9 +378,15 @@ metadata: {name: mipam}
 rules:
   - {apiGroups: [''], resources: [nodes], verbs: [list]}
   - {apiGroups: [cluster.x-k8s.io], resources: [machines, clusters], verbs: [list]}
-  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [list]}
+  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [get, list, update]}
+  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachinetemplates], verbs: [list]}
   - {apiGroups: [kubevirt.io], resources: [virtualmachineinstances], verbs: [list]}
-  - {apiGroups: [ipam.metal3.io, ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [list]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [list]}
+  - {apiGroups: [ipam.metal3.io], resources: [ippools], verbs: [get, list]}
+  - {apiGroups: [ipam.metal3.io], resources: [ipclaims, ipaddresses], verbs: [get, list, create, update, delete]}
+  - {apiGroups: [ipam.metal3.io], resources: [ipclaims/status, ippools/status], verbs: [update]}
+  - {apiGroups: [apps], resources: [deployments], verbs: [list]}
+  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [list]}
   - {apiGroups: [k8s.cni.cncf.io], resources: [ipamclaims], verbs: [list]}
   - {apiGroups: [config.openshift.io], resources: [infrastructures], verbs: [list]}
   - {apiGroups: [machine.openshift.io], resources: [machines], verbs: [get, list, update]}
@@ -404,6 +411,27 @@ fn an_account_with_the_rights_of_the_readme_can_do_a_pass() {
     bed.delete("machine.openshift.io/v1beta1", "Machine", "openshift-machine-api", "worker-0");
     let output = with_bed(&bed, "mipam", &["reconcile"]);
     assert!(out(&output).contains("1 released"), "{} {}", out(&output), err(&output));
+
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/elf");
+    bed.namespace("cape-system");
+    for file in ["pool.yaml", "templates.yaml", "machines.yaml"] {
+        bed.create(&std::fs::read_to_string(examples.join(file)).unwrap());
+    }
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
+    let claims = bed.list("ipam.metal3.io/v1alpha1", "IPClaim");
+    let served = claims.iter().filter(|c| c["status"]["address"].is_object()).count();
+    assert_eq!((claims.len(), served), (2, 2), "{} {}", out(&output), err(&output));
+    for machine in bed.list("infrastructure.cluster.x-k8s.io/v1beta1", "ElfMachine") {
+        let name = machine["metadata"]["name"].as_str().unwrap();
+        let (api, namespace) = ("infrastructure.cluster.x-k8s.io/v1beta1", "default");
+        bed.delete(api, "ElfMachine", namespace, name);
+        let ours = json!(["elfmachinestaticip.infrastructure.cluster.x-k8s.io"]);
+        bed.merge(api, "ElfMachine", namespace, name, &json!({ "metadata": { "finalizers": ours } }));
+    }
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
+    assert_eq!(bed.list("ipam.metal3.io/v1alpha1", "IPClaim"), Vec::<Value>::new(), "{}", out(&output));
 }
 
 #[test]
@@ -424,7 +452,7 @@ fn lists_are_read_to_their_end() {
     let node = |i: usize| {
         let address =
             if i == 519 { "192.168.101.64".to_owned() } else { format!("10.9.{}.{}", i / 250, i % 250) };
-        serde_json::json!({
+        json!({
             "apiVersion": "v1", "kind": "Node", "metadata": { "name": format!("node-{i:03}") },
             "status": { "addresses": [{ "type": "InternalIP", "address": address }] },
         })

@@ -2,7 +2,7 @@
 
 use mipam::addr::parse_span;
 use mipam::ledger::{Head, Ledger};
-use mipam::model::{Claim, Gate, Match, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish};
+use mipam::model::{Claim, Gate, Match, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish};
 use mipam::plan::{Scope, World, decide};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ fn pool(range: &str, prefix: u8) -> Pool {
         reuse_after: 0,
         interfaces: vec![],
         matches: Match::default(),
+        order: Order::Lowest,
+        foreign: false,
     }
 }
 
@@ -42,8 +44,15 @@ fn time(range: &str, prefix: u8, claims: u32) -> Duration {
             uid: format!("uid-{i}").into(),
             system: "openshift".into(),
         };
-        let wish = Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None };
-        Claim { owner: Arc::new(owner), wishes: vec![wish], presets: vec![], gate: Gate::Closed }
+        let wish =
+            Wish { device: "0".into(), pools: PoolChoice::Matching(subject.clone()), asks: None, one: false };
+        Claim {
+            owner: Arc::new(owner),
+            wishes: vec![wish],
+            presets: vec![],
+            gate: Gate::Closed,
+            stands_for: None,
+        }
     };
     let all: Vec<Claim> = (0..claims).map(claim).collect();
     let (gone, scope) = (BTreeSet::new(), Scope::default());

@@ -96,7 +96,7 @@ fn pass(world: &World) -> (Outcome, usize, usize) {
     let outcome =
         runtime.block_on(world.settings(&world.sim, &Scope::default()).run(&|_| ())).expect("a pass");
     let writes = world.sim.traffic().counts().1 - before;
-    let ledger = outcome.changed.iter().filter(|c| c.after.kind() == "ConfigMap").count();
+    let ledger = outcome.changed.iter().filter(|c| c.after.as_ref().unwrap().kind() == "ConfigMap").count();
     assert_eq!(writes as usize, outcome.changed.len(), "every write is a change");
     let machines = outcome.changed.len() - ledger;
     (outcome, ledger, machines)

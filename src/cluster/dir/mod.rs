@@ -32,7 +32,7 @@ mod tests;
 pub use fault::{DirError, Fault, Faults};
 
 use super::{Answer, Cluster, Traffic};
-use crate::model::{Kind, Object, ObjectRef};
+use crate::model::{Kind, Object, ObjectRef, Sign, timestamp};
 use load::Loader;
 use lock::Lock;
 use out::Out;
@@ -145,6 +145,14 @@ impl Cluster for DirCluster {
         })
     }
 
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(async move {
+            self.traffic.read();
+            let all = self.state.borrow().list(kind, None)?;
+            Ok(all.into_iter().filter(|object| sign.is_on(object)).collect())
+        })
+    }
+
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
         Box::pin(async move {
             self.traffic.read();
@@ -162,7 +170,22 @@ impl Cluster for DirCluster {
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(async move {
             self.traffic.write();
-            self.state.borrow_mut().replace(kind, object)
+            self.state.borrow_mut().replace(kind, object, rules::replaced)
+        })
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(async move {
+            self.traffic.write();
+            self.state.borrow_mut().replace(kind, object, rules::with_status)
+        })
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(async move {
+            self.traffic.write();
+            let now = jiff::Timestamp::now().as_second();
+            self.state.borrow_mut().delete(target, uid, &timestamp(now))
         })
     }
 

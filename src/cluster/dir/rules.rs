@@ -68,6 +68,30 @@ pub(super) fn replaced(old: &Value, new: &Object) -> Value {
     new.0
 }
 
+/// What an object becomes in its file when its status is replaced: all else stays as it was.
+pub(super) fn with_status(old: &Value, new: &Object) -> Value {
+    let mut value = old.clone();
+    if let Value::Object(map) = &mut value {
+        match new.0.get("status") {
+            Some(status) => drop(map.insert("status".to_owned(), status.clone())),
+            None => drop(map.shift_remove("status")),
+        }
+    }
+    value
+}
+
+/// What becomes of an object that is deleted; `None`: it goes at once.
+pub(super) fn deleted(old: &Value, now: &str) -> Option<Value> {
+    if finalizers(old).is_empty() {
+        return None;
+    }
+    let mut value = Object(old.clone());
+    if !deleting(old) {
+        value.ensure_object(&["metadata"]).insert("deletionTimestamp".to_owned(), now.into());
+    }
+    Some(value.0)
+}
+
 fn keep(old: &Map<String, Value>, new: &mut Map<String, Value>, key: &str) {
     match old.get(key) {
         Some(value) => {

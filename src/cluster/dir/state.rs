@@ -222,15 +222,20 @@ impl State {
         }
     }
 
-    /// Replaces an object if its resourceVersion is still the one that was read.
-    pub(super) fn replace(&mut self, kind: Kind, object: &Object) -> Result<Object, ClusterError> {
+    /// Replaces an object, or a part of it, if its resourceVersion is still the one that was read.
+    pub(super) fn replace(
+        &mut self,
+        kind: Kind,
+        object: &Object,
+        new_value: fn(&Value, &Object) -> Value,
+    ) -> Result<Object, ClusterError> {
         let key = self.key_of(kind, object)?;
         let target = self.target(&key).to_string();
         let Some(entry) = self.entries.get_mut(&key) else { return Err(ClusterError::NotFound(target)) };
         if object.resource_version() != rules::version(&entry.value, entry.edit) {
             return Err(ClusterError::Conflict(target));
         }
-        let new = rules::replaced(&entry.value, object);
+        let new = new_value(&entry.value, object);
         if let Some(late) = rules::late_finalizer(&entry.value, &new) {
             let why = format!("finalizer {late} cannot be added to an object that is being deleted");
             return Err(ClusterError::Refused { what: target, why });
@@ -252,6 +257,40 @@ impl State {
         }
         let entry = self.entries.get(&key).ok_or(ClusterError::NotFound(target))?;
         Ok(self.shown(&key, entry))
+    }
+
+    /// Deletes an object; finalizers keep it, marked as deleted.
+    pub(super) fn delete(
+        &mut self,
+        target: &ObjectRef,
+        uid: &str,
+        now: &str,
+    ) -> Result<Option<Object>, ClusterError> {
+        let key = self.key(target.kind, &target.namespace, &target.name)?;
+        let missing = || ClusterError::NotFound(target.to_string());
+        let entry = self.entries.get_mut(&key).ok_or_else(missing)?;
+        let own = entry.value.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+        if !uid.is_empty() && uid != own {
+            return Err(ClusterError::Conflict(target.to_string()));
+        }
+        let marked = rules::deleted(&entry.value, now);
+        if marked.as_ref() == Some(&entry.value) {
+            return self.get(target).map(Some);
+        }
+        self.edits += 1;
+        entry.edit = self.edits;
+        let (site, goes) = (entry.site, marked.is_none());
+        let old = match marked {
+            Some(marked) => std::mem::replace(&mut entry.value, marked),
+            None => entry.value.clone(),
+        };
+        self.before.entry(key.clone()).or_insert(Some(old));
+        self.touch(site, goes);
+        if goes {
+            self.entries.remove(&key);
+            return Ok(None);
+        }
+        self.get(target).map(Some)
     }
 
     fn touch(&mut self, site: Site, goes: bool) {

@@ -18,7 +18,7 @@ pub use state::Part;
 pub use user::{Deletion, merge};
 
 use super::{Answer, Cluster, ClusterError, Traffic};
-use crate::model::{Kind, Object, ObjectRef};
+use crate::model::{Kind, Object, ObjectRef, Sign};
 use state::State;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -71,6 +71,12 @@ impl Cluster for SimCluster {
         Box::pin(async move { self.select(kind, namespace) })
     }
 
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(async move {
+            self.select(kind, "").map(|all| all.into_iter().filter(|o| sign.is_on(o)).collect())
+        })
+    }
+
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
         Box::pin(async move {
             self.traffic.read();
@@ -89,6 +95,22 @@ impl Cluster for SimCluster {
         Box::pin(async move {
             self.traffic.write();
             self.state.borrow_mut().update(kind, object, Part::Main)
+        })
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(async move {
+            self.traffic.write();
+            self.state.borrow_mut().update(kind, object, Part::Status)
+        })
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(async move {
+            self.traffic.write();
+            let uid = (!uid.is_empty()).then(|| uid.to_owned());
+            self.delete_if(target, &Deletion { uid, ..Deletion::default() })?;
+            Ok(self.state.borrow().find(target).ok().map(|object| (**object).clone()))
         })
     }
 

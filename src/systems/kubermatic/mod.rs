@@ -8,11 +8,11 @@ mod machine;
 mod tests;
 mod write;
 
-use super::{System, paused, scale};
+use super::{Scene, System, paused, scale};
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Preset,
-    Problem, Reason, Role, Source, Survey, Wish, Write,
+    Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
+    Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use machine::Network;
 use serde_json::Value;
@@ -53,6 +53,10 @@ impl System for Kubermatic {
         SOURCES
     }
 
+    fn owners(&self) -> &'static [Kind] {
+        &KINDS
+    }
+
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         for kind in KINDS {
@@ -63,12 +67,12 @@ impl System for Kubermatic {
         survey
     }
 
-    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, _: &Config) -> Option<Write> {
-        write::give(claim, given, pools)
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
+        write::give(claim, given, scene.pools).into_iter().collect()
     }
 
-    fn pending(&self, claim: &Claim, line: &PendingLine) -> Option<Write> {
-        write::explain(claim, line)
+    fn pending(&self, claim: &Claim, line: &PendingLine) -> Chain {
+        write::explain(claim, line).into_iter().collect()
     }
 
     fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {
@@ -122,7 +126,7 @@ fn survey_machine(kind: Kind, object: &Object, config: &Config, survey: &mut Sur
         let message = format!("{why}; mipam leaves the machine alone until it is mended by hand");
         survey.problems.push(Problem::new("Unreadable", &reference, message));
     }
-    let chore = |write| Chore { owner: owner.clone(), write };
+    let chore = |write| Chore { owner: owner.clone(), writes: vec![write], when: When::After };
     if let (Some(why), true) = (paused(object), gated) {
         survey.pending.push(PendingLine::of(&owner, "", "", Reason::Paused, why));
     } else if object.deleting() {
@@ -148,8 +152,8 @@ fn claim(owner: Arc<Owner>, object: &Object, network: &Network, config: &Config,
     let preset = |c: &machine::Cidr| Preset { device: "".into(), address: c.address, pools: pools.clone() };
     let wish = || {
         let pools = PoolChoice::Matching(Arc::new(machine::wanted(object, network.families, config)));
-        Wish { device: "".into(), pools, asks: None }
+        Wish { device: "".into(), pools, asks: None, one: false }
     };
     let wishes = if network.cidrs.is_empty() { vec![wish()] } else { Vec::new() };
-    Claim { owner, wishes, presets: network.cidrs.iter().map(preset).collect(), gate }
+    Claim { owner, wishes, presets: network.cidrs.iter().map(preset).collect(), gate, stands_for: None }
 }

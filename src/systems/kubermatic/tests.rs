@@ -1,7 +1,7 @@
 //! What a write does to a machine that has changed since it was decided on.
 
 use super::*;
-use crate::model::{Action, Edited};
+use crate::model::{Action, Edited, Write};
 use serde_json::json;
 
 const GATE: &str = "machine-controller.kubermatic.io/initializers";
@@ -41,16 +41,23 @@ fn survey(object: &Object) -> Survey {
     Kubermatic.survey(&observed, &config())
 }
 
-fn apply(write: &Write, object: &Object) -> Edited {
-    let Action::Update(edit) = &write.action;
+/// What the one write of a chain makes of a machine.
+fn apply(chain: &[Write], object: &Object) -> Edited {
+    let [Write { action: Action::Update(edit), .. }] = chain else { panic!("not one write: {chain:?}") };
     edit.apply(object)
+}
+
+fn write(claim: &Claim, given: &[Given]) -> Chain {
+    let (config, observed) = (config(), Observed::default());
+    let pools: Arc<[Pool]> = config.pools.clone().into();
+    Kubermatic.write(claim, given, &Scene { observed: &observed, pools: &pools, config: &config, now: 0 })
 }
 
 /// What the write of an address that was decided for a machine makes of the machine as it is now.
 fn given(now: &Object) -> Edited {
     let claim = survey(&machine()).claims.remove(0);
     let given = [Given { device: "".into(), address: "10.0.0.5".parse().unwrap(), pool: "lab".into() }];
-    apply(&Kubermatic.write(&claim, &given, &config().pools.into(), &config()).unwrap(), now)
+    apply(&write(&claim, &given), now)
 }
 
 #[test]
@@ -85,15 +92,14 @@ fn what_a_person_did_in_the_meantime_wins() {
 #[test]
 fn a_machine_whose_own_address_was_taken_away_again_is_not_let_go_without_one() {
     let claim = survey(&network(&json!({ "cidr": "10.0.0.9/24" }))).claims.remove(0);
-    let write = Kubermatic.write(&claim, &[], &config().pools.into(), &config()).unwrap();
-    assert_eq!(apply(&write, &machine()), Edited::Moot);
+    assert_eq!(apply(&write(&claim, &[]), &machine()), Edited::Moot);
 }
 
 #[test]
 fn only_a_machine_that_still_waits_is_told_why() {
     let claim = survey(&machine()).claims.remove(0);
     let full = PendingLine::of(&claim.owner, "", "lab", Reason::PoolExhausted, "pool lab is full".to_owned());
-    let explain = |claim: &Claim, now: &Object| apply(&Kubermatic.pending(claim, &full).unwrap(), now);
+    let explain = |claim: &Claim, now: &Object| apply(&Kubermatic.pending(claim, &full), now);
     let Edited::To(told) = explain(&claim, &machine()) else { panic!("nothing is said") };
     assert_eq!(told.text("/status/errorReason"), Some("InsufficientResources"));
     assert_eq!(told.text("/status/errorMessage"), Some("mipam: pool lab is full"));
@@ -108,5 +114,5 @@ fn only_a_machine_that_still_waits_is_told_why() {
     let theirs = with(|m| m["status"] = json!({ "errorReason": "CreateError", "errorMessage": "quota" }));
     assert_eq!(explain(&claim, &theirs), Edited::To(Box::new(theirs.clone())));
     let asked = Kubermatic.ask(MACHINE, &machine(), &config()).unwrap().unwrap();
-    assert!(Kubermatic.pending(&asked, &full).is_none(), "who asks by name is answered on the terminal");
+    assert!(Kubermatic.pending(&asked, &full).is_empty(), "who asks by name is answered on the terminal");
 }

@@ -6,11 +6,11 @@ mod hooks;
 mod machine;
 mod write;
 
-use super::{System, scale};
+use super::{Scene, System, scale};
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice, Preset,
-    Problem, Reason, Role, Source, Survey, Wish, Write,
+    Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
+    Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use hooks::Marks;
 use machine::{Device, devices};
@@ -47,6 +47,10 @@ impl System for OpenShift {
         SOURCES
     }
 
+    fn owners(&self) -> &'static [Kind] {
+        &[MACHINE]
+    }
+
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         survey.problems.extend(crd::pruned(observed, config));
@@ -62,8 +66,8 @@ impl System for OpenShift {
         survey
     }
 
-    fn write(&self, claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
-        write::give(claim, given, pools, config)
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
+        write::give(claim, given, scene.pools, scene.config).into_iter().collect()
     }
 
     fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {
@@ -84,7 +88,13 @@ impl System for OpenShift {
             }
             let wishes = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
             let presets = presets(object, &devices);
-            Ok(Claim { owner: Owner::of(NAME, MACHINE, object), wishes, presets, gate: Gate::Asked })
+            Ok(Claim {
+                owner: Owner::of(NAME, MACHINE, object),
+                wishes,
+                presets,
+                gate: Gate::Asked,
+                stands_for: None,
+            })
         })
     }
 
@@ -125,8 +135,13 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         return;
     }
     if object.deleting() {
-        // The VM still runs until the object is gone: the ledger keeps the address, only our hooks go.
-        survey.chores.extend(write::unhook(&owner, config).map(|write| Chore { owner, write }));
+        // The VM still runs until the object is gone: the ledger keeps the address, only our hooks go. Without
+        // them nobody could tell that the address is ours to record, so that comes first.
+        survey.chores.extend(write::unhook(&owner, config).map(|write| Chore {
+            owner,
+            writes: vec![write],
+            when: When::After,
+        }));
         return;
     }
     let wishes: Vec<Wish> = devices.iter().filter(|d| d.wants()).map(|d| wish(object, d)).collect();
@@ -134,7 +149,13 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         if wishes.is_empty() {
             survey.settled.push(owner);
         } else {
-            survey.claims.push(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Open });
+            survey.claims.push(Claim {
+                owner,
+                wishes,
+                presets: Vec::new(),
+                gate: Gate::Open,
+                stands_for: None,
+            });
         }
         return;
     }
@@ -151,12 +172,18 @@ fn survey_machine(object: &Object, config: &Config, survey: &mut Survey) {
         survey.pending.push(pending(&owner, &device, Reason::NoInterfaceName, why));
         return;
     }
-    survey.claims.push(Claim { owner, wishes, presets: presets(object, &devices), gate: Gate::Closed });
+    survey.claims.push(Claim {
+        owner,
+        wishes,
+        presets: presets(object, &devices),
+        gate: Gate::Closed,
+        stands_for: None,
+    });
 }
 
 fn wish(object: &Object, device: &Device) -> Wish {
     let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
-    Wish { device: device.index.to_string().into(), pools, asks: None }
+    Wish { device: device.index.to_string().into(), pools, asks: None, one: false }
 }
 
 /// The addresses that a person has put on the devices.

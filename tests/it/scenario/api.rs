@@ -46,8 +46,9 @@ impl Stage for Api {
     }
 
     fn objects(&self) -> Vec<Value> {
+        let kinds = super::COMPARED.iter();
         let mut found: Vec<Value> =
-            super::MACHINES.iter().flat_map(|version| self.bed.list_if_served(version, "Machine")).collect();
+            kinds.flat_map(|(version, kind)| self.bed.list_if_served(version, kind)).collect();
         let maps = self.bed.list("v1", "ConfigMap");
         found.extend(maps.into_iter().filter(|m| m["metadata"]["namespace"] == "mipam-system"));
         found
@@ -60,11 +61,12 @@ impl Stage for Api {
     fn writes(&self) -> Option<(usize, usize)> {
         let writes = self.bed.writes_since(self.mark, ADMIN);
         let of = |resource: &str| writes.iter().filter(|w| w.resource == resource).count();
+        let machines = ["machines", "elfmachines", "ipclaims", "ipaddresses", "ippools"].map(of).iter().sum();
         assert_eq!(
-            of("machines") + of("configmaps") + of("namespaces"),
+            machines + of("configmaps") + of("namespaces"),
             writes.len(),
             "writes to something else: {writes:?}"
         );
-        Some((of("machines"), of("configmaps")))
+        Some((machines, of("configmaps")))
     }
 }

@@ -24,7 +24,7 @@ impl Directory {
 
     fn path(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> PathBuf {
         let group = api_version.replace('/', "-");
-        self.dir.path().join(format!("{kind}-{group}-{namespace}-{name}.yaml"))
+        self.dir.path().join(format!("{kind}_{group}_{namespace}_{name}.yaml"))
     }
 
     fn path_of(&self, target: &Target) -> PathBuf {
@@ -55,26 +55,30 @@ impl Stage for Directory {
 
     fn delete(&mut self, target: &Target, hold: bool) {
         let path = self.path_of(target);
-        if hold {
+        let held = !Self::read(&path)["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty);
+        if hold || held {
             let mut object = Self::read(&path);
-            object["metadata"]["finalizers"] = json!([super::api::HOLD]);
+            if hold {
+                object["metadata"]["finalizers"] = json!([super::api::HOLD]);
+            }
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
             std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
         } else {
             std::fs::remove_file(path).unwrap();
             // What is deleted is no reason to forget the kind: a cluster serves it all the same.
             let (group, version) = target.api_version().split_once('/').unwrap_or_default();
+            let plural = format!("{}s", target.kind.to_lowercase());
             let crd = json!({
                 "apiVersion": "apiextensions.k8s.io/v1",
                 "kind": "CustomResourceDefinition",
-                "metadata": { "name": format!("machines.{group}") },
+                "metadata": { "name": format!("{plural}.{group}") },
                 "spec": {
                     "group": group,
-                    "names": { "kind": "Machine", "plural": "machines" },
+                    "names": { "kind": target.kind, "plural": plural },
                     "versions": [{ "name": version, "served": true, "storage": true }],
                 },
             });
-            let kept = self.dir.path().join(format!("crd-{group}.yaml"));
+            let kept = self.dir.path().join(format!("crd-{plural}-{group}.yaml"));
             std::fs::write(kept, mipam::yaml::to_yaml(&crd)).unwrap();
         }
     }
@@ -103,7 +107,8 @@ impl Stage for Directory {
                 }
             }
         }
-        found.retain(|o| o["kind"] == "Machine" || o["kind"] == "ConfigMap");
+        let is = |o: &Value, (version, kind): (&str, &str)| o["apiVersion"] == version && o["kind"] == kind;
+        found.retain(|o| o["kind"] == "ConfigMap" || super::COMPARED.iter().any(|c| is(o, *c)));
         found
     }
 

@@ -108,6 +108,8 @@ impl TryFrom<String> for Target {
         let (kind, group) = match kind.split_once('.') {
             Some((kind, group)) => (kind, group),
             None if kind.starts_with("Machine") => (*kind, "machine.openshift.io"),
+            None if kind.starts_with("Elf") => (*kind, "infrastructure.cluster.x-k8s.io"),
+            None if kind.starts_with("IP") => (*kind, "ipam.metal3.io"),
             None => (*kind, ""),
         };
         let (kind, group) = (kind.to_owned(), group.to_owned());
@@ -122,14 +124,24 @@ impl Target {
             "machine.openshift.io" => "machine.openshift.io/v1beta1",
             "cluster.k8s.io" => "cluster.k8s.io/v1alpha1",
             "machine.k8s.io" => "machine.k8s.io/v1alpha1",
+            "infrastructure.cluster.x-k8s.io" => "infrastructure.cluster.x-k8s.io/v1beta1",
+            "ipam.metal3.io" => "ipam.metal3.io/v1alpha1",
+            "cluster.x-k8s.io" => "cluster.x-k8s.io/v1beta1",
             other => panic!("no scenario has named the group {other} yet"),
         }
     }
 }
 
-/// The versions of all Machines that scenarios compare.
-pub(crate) const MACHINES: [&str; 3] =
-    ["machine.openshift.io/v1beta1", "cluster.k8s.io/v1alpha1", "machine.k8s.io/v1alpha1"];
+/// Versions and kinds of all that scenarios compare, beside the ledger.
+pub(crate) const COMPARED: [(&str, &str); 7] = [
+    ("machine.openshift.io/v1beta1", "Machine"),
+    ("cluster.k8s.io/v1alpha1", "Machine"),
+    ("machine.k8s.io/v1alpha1", "Machine"),
+    ("infrastructure.cluster.x-k8s.io/v1beta1", "ElfMachine"),
+    ("ipam.metal3.io/v1alpha1", "IPPool"),
+    ("ipam.metal3.io/v1alpha1", "IPClaim"),
+    ("ipam.metal3.io/v1alpha1", "IPAddress"),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")

@@ -44,9 +44,14 @@ pub fn text(text: &str) -> String {
 pub fn objects(objects: Vec<Value>) -> Value {
     let mut machines = Map::new();
     let mut ledger = Map::new();
+    let mut others = Map::new();
     for object in objects {
         let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
-        if object["kind"] == "Machine" {
+        if object["kind"] != "ConfigMap" && object["kind"] != "Machine" {
+            let place =
+                format!("{}/{}/{}", object["kind"].as_str().unwrap(), text("namespace"), text("name"));
+            others.insert(place, other(&object));
+        } else if object["kind"] == "Machine" {
             let namespace = Some(text("namespace")).filter(|n| !n.is_empty()).unwrap_or("default".to_owned());
             let group = object["apiVersion"].as_str().unwrap().split('/').next().unwrap().to_owned();
             let mut shown = machine(&object);
@@ -71,14 +76,47 @@ pub fn objects(objects: Vec<Value>) -> Value {
             ledger.insert(text("name"), sorted(&Value::Object(entries)));
         }
     }
-    json!({ "ledger": sorted(&Value::Object(ledger)), "machines": sorted(&Value::Object(machines)) })
+    let mut all =
+        json!({ "ledger": sorted(&Value::Object(ledger)), "machines": sorted(&Value::Object(machines)) });
+    if !others.is_empty() {
+        all["others"] = sorted(&Value::Object(others));
+    }
+    all
+}
+
+/// An object of another kind, with its status and whom it belongs to.
+fn other(object: &Value) -> Value {
+    let mut shown = machine(object);
+    let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    // Files have no uids, and so no owners of what is made there.
+    let owners: Vec<Value> = owners
+        .filter(|o| o["kind"] != "IPPool" && o["kind"] != "IPClaim")
+        .map(|o| json!(format!("{}/{}", o["kind"].as_str().unwrap(), o["name"].as_str().unwrap())))
+        .collect();
+    if !owners.is_empty() {
+        shown["owners"] = json!(owners);
+    }
+    let mut status = object["status"].clone();
+    if let Some(status) = status.as_object_mut() {
+        status.remove("lastUpdated");
+        status.retain(|_, v| *v != json!({}));
+    }
+    if !status.is_null() && status != json!({}) {
+        shown["status"] = status;
+    }
+    // What the CRDs fill in where nobody says anything.
+    if let Some(spec) = shown["spec"].as_object_mut() {
+        let filled_in = [("allocationStrategy", "sequential"), ("osType", "LINUX")];
+        spec.retain(|key, value| !filled_in.iter().any(|(k, v)| key == k && value == v));
+    }
+    sorted(&shown)
 }
 
 fn machine(object: &Value) -> Value {
     let metadata = &object["metadata"];
     let mut shown = json!({ "spec": object["spec"] });
     for key in ["annotations", "labels", "finalizers"] {
-        if !metadata[key].is_null() && metadata[key] != json!({}) {
+        if !metadata[key].is_null() && metadata[key] != json!({}) && metadata[key] != json!([]) {
             shown[key] = metadata[key].clone();
         }
     }

@@ -4,7 +4,7 @@ use super::stage::World;
 use futures_util::FutureExt;
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::ledger::CONFIG_MAP;
-use mipam::model::{Kind, Object, ObjectRef};
+use mipam::model::{Kind, Object, ObjectRef, Sign};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
@@ -131,6 +131,18 @@ impl Cluster for Through<'_> {
             before.into_iter().for_each(|act| act());
             self.0.sim.replace(kind, object).await
         })
+    }
+
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        self.0.sim.list_signed(kind, sign)
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Cluster::replace_status(&self.0.sim, kind, object)
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Cluster::delete(&self.0.sim, target, uid)
     }
 
     fn settle(&self) -> Answer<'_, ()> {

@@ -1,7 +1,7 @@
 //! A cluster that fails on purpose at one request.
 
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
-use mipam::model::{Kind, Object, ObjectRef};
+use mipam::model::{Kind, Object, ObjectRef, Sign};
 use std::cell::Cell;
 
 /// What goes wrong.
@@ -146,6 +146,26 @@ impl<'a> Cluster for Faulty<'a> {
         Box::pin(self.request(true, move || {
             let (inner, object) = (self.inner, object.clone());
             Box::pin(async move { inner.replace(kind, &object).await })
+        }))
+    }
+
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(self.request(false, move || self.inner.list_signed(kind, sign)))
+    }
+
+    fn replace_status<'b>(&'b self, kind: Kind, object: &'b Object) -> Answer<'b, Object> {
+        let object = object.clone();
+        Box::pin(self.request(true, move || {
+            let (inner, object) = (self.inner, object.clone());
+            Box::pin(async move { Cluster::replace_status(inner, kind, &object).await })
+        }))
+    }
+
+    fn delete<'b>(&'b self, target: &'b ObjectRef, uid: &'b str) -> Answer<'b, Option<Object>> {
+        let (target, uid) = (target.clone(), uid.to_owned());
+        Box::pin(self.request(true, move || {
+            let (inner, target, uid) = (self.inner, target.clone(), uid.clone());
+            Box::pin(async move { Cluster::delete(inner, &target, &uid).await })
         }))
     }
 

@@ -149,9 +149,8 @@ impl World {
     pub fn objects(&self) -> Vec<Value> {
         let all = self.sim.all().into_iter().map(|(_, o)| o.0.clone());
         all.filter(|o| {
-            let compared = |v: &str| crate::scenario::MACHINES.contains(&v);
-            (o["kind"] == "Machine" && o["apiVersion"].as_str().is_some_and(compared))
-                || o["kind"] == "ConfigMap"
+            let is = |(version, kind): &(&str, &str)| o["apiVersion"] == *version && o["kind"] == *kind;
+            crate::scenario::COMPARED.iter().any(is) || o["kind"] == "ConfigMap"
         })
         .collect()
     }

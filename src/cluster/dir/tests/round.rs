@@ -87,7 +87,7 @@ fn act(state: &mut State, name: &str, deed: Deed) {
         Deed::Annotate => object.annotate("changed", "yes"),
         Deed::LetGo => drop(object.ensure_object(&["metadata"]).insert("finalizers".to_owned(), json!([]))),
     }
-    state.replace(MACHINE, &object).unwrap();
+    state.replace(MACHINE, &object, crate::cluster::dir::rules::replaced).unwrap();
 }
 
 proptest! {

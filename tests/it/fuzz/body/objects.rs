@@ -4,14 +4,14 @@
 use super::make::Bytes;
 use mipam::config::{Config, parse};
 use mipam::ledger::Ledger;
-use mipam::model::{Action, Edited, Kind, Object, Observed, Write};
+use mipam::model::{Action, Claim, Edited, Kind, Object, Observed, Write};
 use mipam::observe::Observation;
-use mipam::pass::survey;
-use mipam::plan::{Scope, World, decide};
+use mipam::pass::Sight;
+use mipam::plan::{Scope, decide};
 use mipam::systems::{ALL, kinds};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 static CONFIGS: LazyLock<[Config; 3]> = LazyLock::new(|| {
     let hook = "lifecycle-hook: {name: ipamController, owner: network-admin}";
@@ -47,33 +47,28 @@ pub fn survive(config: &Config, observed: Observed) {
         problems: Vec::new(),
         notes: Vec::new(),
     };
-    let survey = survey(&seen, config);
+    let sight = Sight::of(seen, config);
     let scope = Scope::default();
-    let decision = decide(World {
-        pools: &config.pools,
-        ledger: &seen.ledger,
-        gone: &seen.gone,
-        claims: &survey.claims,
-        holdings: &survey.holdings,
-        scope: &scope,
-        now: 100,
-    });
-    let pools: Arc<[_]> = config.pools.clone().into();
-    for served in &decision.served {
-        let claim = &survey.claims[served.claim];
-        let system = ALL.iter().find(|s| s.name() == claim.owner.system).unwrap();
-        if let Some(write) = system.write(claim, &served.given, &pools, config) {
-            written(&seen.observed, &write);
-        }
+    let decision = decide(sight.world(&scope, 100));
+    let scene = sight.scene(config, 100);
+    let of = |claim: &Claim| *ALL.iter().find(|s| s.name() == claim.owner.system).unwrap();
+    let claims = &sight.survey.claims;
+    let served = decision.served.iter().map(|s| (&claims[s.claim], &s.given));
+    let given = served.map(|(claim, given)| of(claim).write(claim, given, &scene));
+    let waiting = decision.unmet.iter().zip(&decision.pending);
+    let told = waiting.map(|(at, line)| of(&claims[*at]).pending(&claims[*at], line));
+    let chores = sight.survey.chores.iter().map(|chore| chore.writes.clone());
+    let closing = ALL.iter().flat_map(|s| s.closing(&scene));
+    for write in given.chain(told).chain(chores).chain(closing).flatten() {
+        written(scene.observed, &write);
     }
-    survey.chores.iter().for_each(|chore| written(&seen.observed, &chore.write));
     for kind in kinds() {
-        for object in seen.observed.all(kind) {
+        for object in scene.observed.all(kind) {
             for system in ALL {
-                let _ = system.nmstate(kind, object, &pools);
+                let _ = system.nmstate(kind, object, &sight.pools);
                 let _ = system.ask(kind, object, config);
-                let scaled = system.scaled(&seen.observed, (kind, object), 3).unwrap_or_default();
-                assert!(scaled.len() <= 3);
+                let scaled = system.scaled(scene.observed, (kind, object), 3).unwrap_or_default();
+                assert!(scaled.len() <= 64);
             }
         }
     }
@@ -81,7 +76,7 @@ pub fn survive(config: &Config, observed: Observed) {
 
 fn written(observed: &Observed, write: &Write) {
     let Some(before) = observed.find(&write.target) else { return };
-    let Action::Update(edit) = &write.action;
+    let (Action::Update(edit) | Action::UpdateStatus(edit)) = &write.action else { return };
     let Edited::To(after) = edit.apply(before) else { return };
     assert_eq!((before.name(), before.uid(), before.kind()), (after.name(), after.uid(), after.kind()));
     let (old, new) = (devices(before), devices(&after));
@@ -101,12 +96,16 @@ fn devices(object: &Object) -> &[Value] {
     object.array("/spec/providerSpec/value/network/devices")
 }
 
-/// The hooks of others, and the finalizers.
+/// Finalizers that mipam sets, as metal3 and its companion for ELF do.
+const OURS: [&str; 2] = ["ipclaim.ipam.metal3.io", "elfmachinestaticip.infrastructure.cluster.x-k8s.io"];
+
+/// The hooks of others, and their finalizers.
 fn foreign(object: &Object) -> Vec<&Value> {
     let hooks = object.at("/spec/lifecycleHooks").and_then(Value::as_object);
     let hooks = hooks.into_iter().flatten().filter_map(|(_, list)| list.as_array()).flatten();
     let ours = |h: &&Value| h["name"] == "ipamController" && h["owner"] == "network-admin";
-    hooks.filter(|h| !ours(h)).chain(object.array("/metadata/finalizers")).collect()
+    let finalizers = object.array("/metadata/finalizers").iter().filter(|f| !OURS.iter().any(|o| *f == o));
+    hooks.filter(|h| !ours(h)).chain(finalizers).collect()
 }
 
 fn object(bytes: &mut Bytes<'_>) -> (Kind, Object) {

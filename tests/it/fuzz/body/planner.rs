@@ -6,8 +6,8 @@ use super::make::Bytes;
 use mipam::addr::{Family, Span, SpanSet};
 use mipam::ledger::{Head, Ledger};
 use mipam::model::{
-    Adopt, Claim, Gate, Holder, Holding, Match, Owner, Pool, PoolChoice, PoolOrigin, Preset, Slot, Standing,
-    Subject, Wish,
+    Adopt, Claim, Gate, Holder, Holding, Match, Order, Owner, Pool, PoolChoice, PoolOrigin, Preset, Slot,
+    Standing, Subject, Wish,
 };
 use mipam::plan::{Decision, Scope, World, candidates, cells, decide, never, usage};
 use mipam::systems::openshift::MACHINE;
@@ -107,6 +107,8 @@ fn pools(bytes: &mut Bytes<'_>) -> Vec<Pool> {
                 networks: bytes.some(1, |_| "lab".to_owned()),
                 ..Match::default()
             },
+            order: *bytes.pick(&[Order::Lowest, Order::Spread]),
+            foreign: bytes.one_in(8),
             ranges,
         });
     }
@@ -133,12 +135,14 @@ fn claim(bytes: &mut Bytes<'_>) -> Claim {
         device: device.to_string().into(),
         pools: choice(bytes),
         asks: bytes.one_in(6).then(|| bytes.address()),
+        one: bytes.one_in(5),
     };
     Claim {
         owner: owner(bytes),
         wishes: (0..devices).map(|d| wish(bytes, d)).collect(),
         presets: bytes.some(1, |b| Preset { device: "9".into(), address: b.address(), pools: choice(b) }),
         gate: *bytes.pick(&[Gate::Closed, Gate::Closed, Gate::Asked, Gate::Open]),
+        stands_for: None,
     }
 }
 

@@ -36,8 +36,7 @@ pub async fn settle(world: &Rc<World>, setups: &[Setup], now: i64, touched: &Tou
                 Err(_) if round == 0 => break,
                 Err(error) => panic!("refused after it was accepted: {error}"),
             };
-            let changed: Vec<String> =
-                outcome.changed.iter().map(|c| format!("{} {}", c.after.kind(), c.after.name())).collect();
+            let changed: Vec<String> = outcome.changed.iter().map(|c| format!("{:?}", c.after)).collect();
             assert!(round < 2 || changed.is_empty(), "L1: the third pass writes {changed:?}");
             last = Some(outcome);
         }

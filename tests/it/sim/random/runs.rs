@@ -5,7 +5,7 @@ use crate::sim::check::{Checker, Rules};
 use mipam::cluster::sim::SimCluster;
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::config::Config;
-use mipam::model::{Kind, Object, ObjectRef};
+use mipam::model::{Kind, Object, ObjectRef, Sign};
 use mipam::observe::ObserveError;
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
@@ -116,6 +116,18 @@ impl Cluster for Stepped {
 
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(self.request(true, self.world.sim.replace(kind, object), never))
+    }
+
+    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+        Box::pin(self.request(false, self.world.sim.list_signed(kind, sign), never))
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(self.request(true, Cluster::replace_status(&self.world.sim, kind, object), never))
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(self.request(true, Cluster::delete(&self.world.sim, target, uid), never))
     }
 
     fn settle(&self) -> Answer<'_, ()> {

@@ -1,0 +1,269 @@
+//! Carries out chains of writes, many in flight: each write guarded by resourceVersion, uid or name, each safe
+//! to repeat after a crash.
+
+use super::Changed;
+use crate::cluster::{Answer, Cluster, ClusterError, Traffic};
+use crate::model::{Action, Chain, Edit, Edited, Kind, Make, Object, ObjectRef, Observed, Sign, Write};
+use futures_util::StreamExt;
+use std::future::ready;
+
+/// How often an object that keeps changing is tried before the next pass has to see to it.
+const TRIES: usize = 5;
+
+/// How one write ended.
+#[derive(Debug)]
+pub enum Written {
+    /// It was written.
+    Done(Changed),
+    /// It was so already.
+    Already,
+    /// The object no longer wants it, or is gone; the next pass looks at it afresh.
+    Moot,
+    /// This object could not be written.
+    Failed(ObjectRef, ClusterError),
+}
+
+/// How a chain of writes ended.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// One for each write that was tried, in order.
+    pub written: Vec<Written>,
+    /// What the writes left, in order; `None`: it is gone.
+    pub left: Vec<(ObjectRef, Option<Object>)>,
+}
+
+impl Ran {
+    /// What the chain knows of an object: what it has written itself, else what was observed.
+    fn current<'a>(&'a self, observed: &'a Observed, target: &ObjectRef) -> Option<&'a Object> {
+        match self.left.iter().rev().find(|(t, _)| t == target) {
+            Some((_, now)) => now.as_ref(),
+            None => observed.find(target),
+        }
+    }
+}
+
+/// Carries out chains; the answers are in their order. One failure stops no other chain.
+pub async fn write(
+    cluster: &dyn Cluster,
+    observed: &Observed,
+    chains: &[Chain],
+    in_flight: usize,
+    done: &dyn Fn(),
+) -> Vec<Ran> {
+    let one = |at: usize| async move {
+        let ran = run(cluster, observed, &chains[at]).await;
+        done();
+        (at, ran)
+    };
+    let all = futures_util::stream::iter((0..chains.len()).map(one)).buffer_unordered(in_flight.max(1));
+    let mut answers: Vec<(usize, Ran)> = all.collect().await;
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, ran)| ran).collect()
+}
+
+/// One chain, up to the first write that cannot be done.
+async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran {
+    let mut ran = Ran::default();
+    for write in chain {
+        let current = ran.current(observed, &write.target).cloned();
+        let (written, now) = match &write.action {
+            Action::Update(edit) => update(cluster, write, edit, current, false).await,
+            Action::UpdateStatus(edit) => update(cluster, write, edit, current, true).await,
+            Action::Create(make) => create(cluster, write, make, &ran, current).await,
+            Action::Delete => delete(cluster, write, current).await,
+            Action::Free(_) if current.is_none() => (Written::Already, None),
+            Action::Free(finalizer) => {
+                match update(cluster, write, &without(finalizer), current, false).await {
+                    // Gone, or another object by now: not held by this finalizer in either case.
+                    (Written::Moot, _) => (Written::Already, None),
+                    ended => ended,
+                }
+            }
+        };
+        let goes_on = matches!(written, Written::Done(_) | Written::Already);
+        ran.written.push(written);
+        if !goes_on {
+            break;
+        }
+        ran.left.push((write.target.clone(), now));
+    }
+    ran
+}
+
+/// How a write ended, and the object after it.
+type Ended = (Written, Option<Object>);
+
+async fn update(
+    cluster: &dyn Cluster,
+    write: &Write,
+    edit: &Edit,
+    current: Option<Object>,
+    status: bool,
+) -> Ended {
+    let Some(mut current) = current else { return (Written::Moot, None) };
+    for _ in 0..TRIES {
+        if other(&write.uid, &current) {
+            return (Written::Moot, None);
+        }
+        let wanted = match edit.apply(&current) {
+            Edited::Moot => return (Written::Moot, None),
+            Edited::Already => return (Written::Already, Some(current)),
+            Edited::To(wanted) if *wanted == current => return (Written::Already, Some(current)),
+            Edited::To(wanted) => wanted,
+        };
+        let kind = write.target.kind;
+        let answer = if status {
+            cluster.replace_status(kind, &wanted).await
+        } else {
+            cluster.replace(kind, &wanted).await
+        };
+        match answer {
+            Ok(now) => {
+                // The last finalizer of an object that is being deleted was all that kept it.
+                let gone = now.deleting() && now.array("/metadata/finalizers").is_empty();
+                let changed = Changed { before: Some(current), after: Some(*wanted) };
+                return (Written::Done(changed), (!gone).then_some(now));
+            }
+            Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
+            Err(ClusterError::Conflict(_)) => match cluster.get(&write.target).await {
+                Ok(fresh) => current = fresh,
+                Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
+                Err(error) => return (failed(write, error), None),
+            },
+            Err(error) => return (failed(write, error), None),
+        }
+    }
+    (failed(write, ClusterError::Conflict(write.target.to_string())), None)
+}
+
+async fn create(
+    cluster: &dyn Cluster,
+    write: &Write,
+    make: &Make,
+    ran: &Ran,
+    current: Option<Object>,
+) -> Ended {
+    let known = |object: Object| {
+        if make.is_same(&object) { (Written::Already, Some(object)) } else { (Written::Moot, None) }
+    };
+    if let Some(object) = current {
+        return known(object);
+    }
+    let before: Vec<Object> = ran.left.iter().filter_map(|(_, now)| now.clone()).collect();
+    let wanted = make.build(&before);
+    match cluster.create(write.target.kind, &wanted).await {
+        Ok(now) => (Written::Done(Changed { before: None, after: Some(wanted) }), Some(now)),
+        // Another run was faster, or this one was and did not hear of it.
+        Err(ClusterError::Exists(_)) => match cluster.get(&write.target).await {
+            Ok(object) => known(object),
+            Err(ClusterError::NotFound(_)) => (Written::Moot, None),
+            Err(error) => (failed(write, error), None),
+        },
+        Err(error) => (failed(write, error), None),
+    }
+}
+
+async fn delete(cluster: &dyn Cluster, write: &Write, current: Option<Object>) -> Ended {
+    let Some(current) = current else { return (Written::Already, None) };
+    if other(&write.uid, &current) {
+        return (Written::Already, None);
+    }
+    if current.deleting() {
+        return (Written::Already, Some(current));
+    }
+    match cluster.delete(&write.target, current.uid()).await {
+        Ok(now) => (Written::Done(Changed { before: Some(current), after: None }), now),
+        Err(ClusterError::NotFound(_)) => (Written::Already, None),
+        Err(ClusterError::Conflict(_)) => (Written::Moot, None),
+        Err(error) => (failed(write, error), None),
+    }
+}
+
+/// The object without a finalizer.
+fn without(finalizer: &'static str) -> Edit {
+    Edit::new(move |object| {
+        if !object.array("/metadata/finalizers").iter().any(|f| f == finalizer) {
+            return Edited::Already;
+        }
+        let mut edited = object.clone();
+        let metadata = edited.ensure_object(&["metadata"]);
+        if let Some(list) = metadata.get_mut("finalizers").and_then(|f| f.as_array_mut()) {
+            list.retain(|f| f != finalizer);
+        }
+        Edited::To(Box::new(edited))
+    })
+}
+
+fn failed(write: &Write, error: ClusterError) -> Written {
+    Written::Failed(write.target.clone(), error)
+}
+
+fn other(uid: &str, object: &Object) -> bool {
+    !uid.is_empty() && !object.uid().is_empty() && uid != object.uid()
+}
+
+/// A cluster on which every write succeeds and changes nothing: what a dry run writes to.
+pub struct Dry(Traffic);
+
+impl Dry {
+    /// The only one there is.
+    pub fn new() -> Self {
+        Self(Traffic::default())
+    }
+}
+
+impl Default for Dry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn unread<'a, T: 'a>(what: &str) -> Answer<'a, T> {
+    Box::pin(ready(Err(ClusterError::Other(format!("a dry run does not read {what}")))))
+}
+
+impl Cluster for Dry {
+    fn served<'a>(&'a self, _: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
+        unread("what is served")
+    }
+
+    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
+        unread(kind.plural)
+    }
+
+    fn list_in<'a>(&'a self, kind: Kind, _: &'a str) -> Answer<'a, Vec<Object>> {
+        unread(kind.plural)
+    }
+
+    fn list_signed(&self, kind: Kind, _: Sign) -> Answer<'_, Vec<Object>> {
+        unread(kind.plural)
+    }
+
+    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
+        unread(&target.name)
+    }
+
+    fn create<'a>(&'a self, _: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(ready(Ok(object.clone())))
+    }
+
+    fn replace<'a>(&'a self, _: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(ready(Ok(object.clone())))
+    }
+
+    fn replace_status<'a>(&'a self, _: Kind, object: &'a Object) -> Answer<'a, Object> {
+        Box::pin(ready(Ok(object.clone())))
+    }
+
+    fn delete<'a>(&'a self, _: &'a ObjectRef, _: &'a str) -> Answer<'a, Option<Object>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn settle(&self) -> Answer<'_, ()> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn traffic(&self) -> &Traffic {
+        &self.0
+    }
+}

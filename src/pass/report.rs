@@ -1,0 +1,114 @@
+//! What is reported of a pass: what was given, kept and released, what waits, what is wrong, what failed.
+
+use super::{Answer, Outcome, Pass, Sight, given, is_recorded, lines};
+use crate::apply::{Changed, Ran, Recorded, Written};
+use crate::ledger;
+use crate::model::{API_VERSION, PendingLine, Problem, Reason, ReconcileReport};
+use crate::plan::Decision;
+
+impl Ran {
+    /// Every object that the chain has changed.
+    pub(super) fn changed(self) -> impl Iterator<Item = Changed> {
+        self.written.into_iter().filter_map(|w| match w {
+            Written::Done(changed) => Some(changed),
+            _ => None,
+        })
+    }
+}
+
+/// Everything that is said about a pass.
+pub(super) fn finish(
+    pass: &Pass<'_>,
+    sight: &Sight,
+    decision: &Decision,
+    recorded: Option<&Recorded>,
+    answers: Vec<Answer<'_>>,
+    mut changed: Vec<Changed>,
+) -> Outcome {
+    let claims = &sight.survey.claims;
+    let freed = decision.released.iter().filter(|a| recorded.is_none_or(|r| r.holds(&a.slot)));
+    let mut report = ReconcileReport {
+        api_version: API_VERSION,
+        kind: "ReconcileReport",
+        dry_run: pass.dry_run,
+        allocated: Vec::new(),
+        kept: sight.survey.settled.iter().filter(|o| pass.scope.serves(o)).count(),
+        released: freed.flat_map(|a| lines(a, sight)).collect(),
+        pending: sight.survey.pending.iter().filter(|p| in_scope(pass, p)).cloned().collect(),
+        problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
+        reads: 0,
+        writes: 0,
+    };
+    report.pending.extend(decision.pending.iter().cloned());
+    report.problems.extend(decision.problems.iter().cloned());
+    let granted = decision.served.iter().filter(|s| is_recorded(s, recorded));
+    let granted = granted.flat_map(|s| given(s, &claims[s.claim], &sight.pools)).collect();
+    if pass.dry_run {
+        changed.extend(ledger_preview(sight, decision));
+    }
+    let mut failures = Vec::new();
+    for Answer { served, ran } in answers {
+        let claim = served.map(|s| &claims[s.claim]);
+        let any = ran.written.iter().any(|w| matches!(w, Written::Done(_)));
+        match ran.written.last() {
+            Some(Written::Failed(target, error)) => {
+                if let Some(claim) = claim {
+                    let why = format!("its addresses are recorded, but it could not be written: {error}");
+                    report.pending.push(PendingLine::of(claim.whose(), "", "", Reason::WriteFailed, why));
+                }
+                failures.push((target.to_string(), error.clone()));
+            }
+            Some(Written::Moot) => {
+                if let Some(claim) = claim {
+                    let why = "it changed in the meantime; the next reconcile looks at it again".to_owned();
+                    report.pending.push(PendingLine::of(claim.whose(), "", "", Reason::Unreconciled, why));
+                }
+            }
+            _ => {
+                if let (Some(served), Some(claim), true) = (served, claim, any) {
+                    report.allocated.extend(given(served, claim, &sight.pools));
+                }
+                report.kept += usize::from(served.is_some_and(|s| !any || s.given.is_empty()));
+            }
+        }
+        changed.extend(ran.changed());
+    }
+    for served in decision.served.iter().filter(|s| !is_recorded(s, recorded)) {
+        let why = "its addresses could not be recorded".to_owned();
+        let owner = claims[served.claim].whose();
+        report.pending.push(PendingLine::of(owner, "", "", Reason::WriteFailed, why));
+    }
+    if let Some(Recorded::Done { failed }) = recorded {
+        for (page, error) in failed {
+            let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
+            report.problems.push(Problem::new("WriteFailed", &object, error.to_string()));
+            failures.push((object, error.clone()));
+        }
+    }
+    report.allocated.sort();
+    report.pending.sort();
+    report.problems.sort();
+    report.problems.dedup();
+    (report.reads, report.writes) = pass.cluster.traffic().counts();
+    let (warnings, notes) = (sight.survey.warnings.clone(), sight.seen.notes.clone());
+    Outcome { report, granted, changed, failures, warnings, notes }
+}
+
+fn in_scope(pass: &Pass<'_>, line: &PendingLine) -> bool {
+    pass.scope.only.is_none()
+        && pass.scope.namespace.as_ref().is_none_or(|n| *n == line.namespace)
+        && pass.scope.serves_system(&line.system)
+}
+
+fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
+    let ledger = &sight.seen.ledger;
+    let mut changes = decision.changes.clone();
+    changes.extend(decision.binds.iter().map(|(s, a)| (s.clone(), ledger::Change::Put(a.clone()))));
+    let epoch = ledger.head.as_ref().map_or("", |h| &h.epoch);
+    let pages = ledger::by_page(&changes).into_iter().map(|(page, changes)| {
+        let name = ledger::object_name(page);
+        let before = ledger.object(&name).cloned();
+        Changed { before, after: Some(ledger.changed(&name, epoch, &changes)) }
+    });
+    pages.filter(|c| c.before != c.after).collect()
+}

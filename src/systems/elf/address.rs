@@ -1,0 +1,145 @@
+//! metal3's `IPAddresses`: what they show to be in use, and how a claim gets one.
+
+use super::index::{For, Index};
+use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine, pool};
+use crate::addr::parse_address;
+use crate::model::{
+    Action, Adopt, Chain, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, Owner, Pool, PoolChoice,
+    Problem, Survey, Write,
+};
+use crate::systems::Scene;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What metal3 puts on every address.
+pub(super) const FINALIZER: &str = "ipaddress.ipam.metal3.io";
+
+/// An address is in use by its claim, or by nobody that is known.
+pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
+    let seen_on = IP_ADDRESS.at(object.namespace(), object.name());
+    let address = match parse_address(object.text("/spec/address").unwrap_or_default()) {
+        Ok(address) => address,
+        Err(error) => {
+            let message = format!("{error}; mipam cannot tell which address it uses, so mend it by hand");
+            survey.problems.push(Problem::new("Unreadable", &seen_on, message));
+            return;
+        }
+    };
+    let name = object.text("/spec/claim/name").unwrap_or_default();
+    let claim = index.observed.find(&IP_CLAIM.at(object.namespace(), name));
+    // Where a metal3 controller serves, its records are not mipam's to keep.
+    let claim = claim.filter(|_| index.serves);
+    let whose = claim.and_then(For::of);
+    survey.holdings.push(Holding {
+        address,
+        seen_on,
+        holder: claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() }),
+        stands_for: whose.map(|w| w.name),
+        pools: index.pool_of(object).map(|p| PoolChoice::Named(pool::names(p))),
+        adopt: if claim.is_some() { Adopt::Always } else { Adopt::No },
+    });
+}
+
+/// The name that metal3 gives to the record of an address.
+fn name(pool: &Object, address: &str) -> String {
+    let prefix = pool.text("/spec/namePrefix").filter(|p| !p.is_empty()).unwrap_or_else(|| pool.name());
+    let name = format!("{prefix}-{}", address.replace([':', '.'], "-"));
+    name.trim_end_matches('-').to_owned()
+}
+
+/// Gives a claim its address: the claim's finalizer, the record, the claim's status, and what a machine's
+/// device needs.
+pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
+    let reference = claim.owner.reference(IP_CLAIM);
+    let object = scene.observed.find(&reference);
+    let (Some(object), [given]) = (object, given) else { return Chain::new() };
+    let Some(ip_pool) = object
+        .text("/spec/pool/name")
+        .and_then(|name| scene.observed.find(&IP_POOL.at(object.namespace(), name)))
+    else {
+        return Chain::new();
+    };
+    let Some(part) = scene.pools.iter().find(|p| p.name == given.pool) else { return Chain::new() };
+    let name = name(ip_pool, &given.address.to_string());
+    let mut chain = vec![claim::hold(&claim.owner), record(claim, given, part, ip_pool, &name)];
+    chain.push(claim::bind(&claim.owner, &name));
+    chain.extend(For::of(object).map(|whose| machine::fill(&whose, given.address.to_string(), part)));
+    chain
+}
+
+/// The record of an address, as metal3 writes it.
+fn record(claim: &Claim, given: &Given, part: &Pool, pool: &Object, name: &str) -> Write {
+    let namespace = pool.namespace().to_owned();
+    let mut spec = json!({
+        "address": given.address.to_string(),
+        "claim": { "name": &*claim.owner.name, "namespace": namespace },
+        "pool": { "name": pool.name(), "namespace": namespace },
+        "prefix": part.prefix,
+    });
+    if let Some(gateway) = part.gateway {
+        spec["gateway"] = json!(gateway.to_string());
+    }
+    if !part.nameservers.is_empty() {
+        let servers: Vec<String> = part.nameservers.iter().map(ToString::to_string).collect();
+        spec["dnsServers"] = json!(servers);
+    }
+    let owner = |object: &Object| {
+        json!({
+            "apiVersion": object.0.get("apiVersion"), "kind": object.kind(),
+            "name": object.name(), "uid": object.uid(),
+        })
+    };
+    let pool_owner = owner(pool);
+    let (name, target) = (name.to_owned(), IP_ADDRESS.at(&namespace, name));
+    let same_spec = spec.clone();
+    let build = move |before: &[Object]| {
+        // Owners without a uid (files) are no owners to a garbage collector.
+        let claim = before.iter().rev().find(|o| o.kind() == IP_CLAIM.kind);
+        let owners = std::iter::once(pool_owner.clone()).chain(claim.map(owner));
+        let owners: Vec<Value> = owners.filter(|o| o["uid"] != "").collect();
+        let mut object = Object(json!({
+            "apiVersion": "ipam.metal3.io/v1alpha1",
+            "kind": "IPAddress",
+            "metadata": { "name": name, "namespace": namespace, "finalizers": [FINALIZER] },
+            "spec": spec,
+        }));
+        let metadata = object.ensure_object(&["metadata"]);
+        if !owners.is_empty() {
+            metadata.insert("ownerReferences".to_owned(), owners.into());
+        }
+        if let Some(labels) = claim.and_then(|c| c.at("/metadata/labels")) {
+            metadata.insert("labels".to_owned(), labels.clone());
+        }
+        object
+    };
+    let same = move |object: &Object| {
+        !object.deleting()
+            && object.at("/spec/claim/name") == same_spec.pointer("/claim/name")
+            && object.at("/spec/address") == same_spec.get("address")
+    };
+    Write { target, uid: String::new(), action: Action::Create(Make::new(build, same)) }
+}
+
+/// Takes a record away: its finalizer, then the object.
+pub(super) fn remove(address: &Object) -> [Write; 2] {
+    let target = IP_ADDRESS.at(address.namespace(), address.name());
+    let uid = address.uid().to_owned();
+    [
+        Write { target: target.clone(), uid: uid.clone(), action: Action::Free(FINALIZER) },
+        Write { target, uid, action: Action::Delete },
+    ]
+}
+
+/// The edit of a machine that is still the one that was meant.
+pub(super) fn edit_machine(whose: &For, edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Write {
+    Write {
+        target: ELF_MACHINE.at(&whose.namespace, &whose.name),
+        uid: String::new(),
+        action: Action::Update(Edit::new(edit)),
+    }
+}
+
+/// For a claim's owner.
+pub(super) fn update(owner: &Arc<Owner>, action: Action) -> Write {
+    Write { target: owner.reference(IP_CLAIM), uid: owner.uid.to_string(), action }
+}

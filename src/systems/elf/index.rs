@@ -1,0 +1,121 @@
+//! The objects of a survey, by the questions that are asked of them.
+
+use super::{CLUSTER, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME};
+use crate::model::{Holder, Object, Observed, Owner};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names the machine and the device that a claim is for, exactly: names of claims alone collide.
+pub(super) const OWNER: &str = "mipam.io/owner";
+
+/// A machine's device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct For {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) device: usize,
+}
+
+impl For {
+    /// What a claim says that it is for.
+    pub(super) fn of(claim: &Object) -> Option<Self> {
+        let mut parts = claim.annotation(OWNER)?.split('/');
+        let found = (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next());
+        let ("ElfMachine", namespace, name, device, None) = found else { return None };
+        Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), device: device.parse().ok()? })
+    }
+
+    /// The name that its claim has, unless another device has the same.
+    pub(super) fn plain_name(&self) -> String {
+        format!("{}-{}-{}", self.namespace, self.name, self.device)
+    }
+
+    /// How a claim says it.
+    pub(super) fn text(&self) -> String {
+        format!("ElfMachine/{}/{}/{}", self.namespace, self.name, self.device)
+    }
+
+    /// As people know it.
+    pub(super) fn holder(&self) -> Holder {
+        let owner = Owner {
+            group: super::ELF_MACHINE.group.into(),
+            kind: super::ELF_MACHINE.kind.into(),
+            namespace: self.namespace.as_str().into(),
+            name: self.name.as_str().into(),
+            uid: "".into(),
+            system: NAME.into(),
+        };
+        Holder { owner: Arc::new(owner), device: self.device.to_string().into() }
+    }
+}
+
+/// Claims by machine, addresses by claim.
+pub(super) struct Index<'a> {
+    pub(super) observed: &'a Observed,
+    /// mipam serves the pools, rather than a metal3 controller.
+    pub(super) serves: bool,
+    claims: BTreeMap<(String, String), Vec<(usize, &'a Object)>>,
+    addresses: BTreeMap<(&'a str, &'a str), Vec<&'a Object>>,
+    /// Who has the right to a name of a claim that several devices would give it.
+    names: BTreeMap<String, For>,
+}
+
+impl<'a> Index<'a> {
+    pub(super) fn new(observed: &'a Observed, serves: bool) -> Self {
+        let mut claims: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for claim in observed.all(IP_CLAIM) {
+            if let Some(whose) = For::of(claim) {
+                claims.entry((whose.namespace, whose.name)).or_default().push((whose.device, claim));
+            }
+        }
+        let mut addresses: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for address in observed.all(IP_ADDRESS) {
+            let claim = address.text("/spec/claim/name").unwrap_or_default();
+            addresses.entry((address.namespace(), claim)).or_default().push(address);
+        }
+        let mut names: BTreeMap<String, For> = BTreeMap::new();
+        for machine in observed.all(super::ELF_MACHINE) {
+            for device in 0..machine.array(super::machine::DEVICES).len() {
+                let (namespace, name) = (machine.namespace().to_owned(), machine.name().to_owned());
+                let whose = For { namespace, name, device };
+                names.entry(whose.plain_name()).or_insert(whose);
+            }
+        }
+        Self { observed, serves, claims, addresses, names }
+    }
+
+    /// Has another device more right to the name of this claim?
+    pub(super) fn name_is_taken(&self, whose: &For, namespace: &str) -> bool {
+        let name = whose.plain_name();
+        let found = self.observed.find(&IP_CLAIM.at(namespace, &name));
+        found.is_some_and(|claim| For::of(claim).as_ref() != Some(whose))
+            || self.names.get(&name).is_some_and(|first| first != whose)
+    }
+
+    /// The claims for the devices of a machine.
+    pub(super) fn claims_for(&self, machine: &Object) -> &[(usize, &'a Object)] {
+        let key = (machine.namespace().to_owned(), machine.name().to_owned());
+        self.claims.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The addresses of a claim, the one that its status names first.
+    pub(super) fn addresses_of(&self, claim: &Object) -> Vec<&'a Object> {
+        let found = self.addresses.get(&(claim.namespace(), claim.name()));
+        let mut found = found.cloned().unwrap_or_default();
+        let named = claim.text("/status/address/name");
+        found.sort_by_key(|a| (Some(a.name()) != named, a.name()));
+        found
+    }
+
+    /// The pool of a claim or an address: metal3 looks for it in the namespace of the claim alone.
+    pub(super) fn pool_of(&self, object: &Object) -> Option<&'a Object> {
+        let name = object.text("/spec/pool/name")?;
+        self.observed.find(&IP_POOL.at(object.namespace(), name))
+    }
+
+    /// Is this cluster paused?
+    pub(super) fn paused(&self, namespace: &str, cluster: &str) -> bool {
+        let found = self.observed.find(&CLUSTER.at(namespace, cluster));
+        found.is_some_and(|c| c.at("/spec/paused").and_then(serde_json::Value::as_bool) == Some(true))
+    }
+}

@@ -1,0 +1,390 @@
+//! ElfMachines: who waits for an address, and how one comes and goes. The finalizer comes before any claim, so
+//! that no claim is left behind.
+
+use super::address::edit_machine;
+use super::claim::{self, finalizers};
+use super::index::{For, Index, OWNER};
+use super::select::{self, Selected};
+use super::{CLUSTER, ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
+use crate::addr::{Family, parse_address};
+use crate::model::{
+    Action, Adopt, Chain, Chore, Edit, Edited, Holder, Holding, Kind, Make, Object, Observed, Owner,
+    PendingLine, Pool, Problem, Reason, Survey, When, Write,
+};
+use crate::systems::paused;
+use serde_json::{Value, json};
+use std::net::Ipv4Addr;
+
+/// Ours: as long as it is there, the machine has claims to be taken away.
+const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-k8s.io";
+
+/// CAPE's: as long as it is there, the virtual machine may run.
+const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
+
+pub(super) const DEVICES: &str = "/spec/network/devices";
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
+    let owner = Owner::of(NAME, ELF_MACHINE, object);
+    let claims = index.claims_for(object);
+    holdings(object, index, survey);
+    if object.deleting() {
+        if finalizers(object).any(|f| f == FINALIZER) && !finalizers(object).any(|f| f == CAPE) {
+            let writes = leave(object, index);
+            survey.chores.push(Chore { owner, writes, when: When::Before });
+        }
+        return;
+    }
+    let waiting: Vec<usize> = (0..object.array(DEVICES).len()).filter(|d| wants(object, *d)).collect();
+    if waiting.is_empty() {
+        return;
+    }
+    let wait = |device: Option<usize>, reason, message: String| {
+        let device = device.map(|d| d.to_string()).unwrap_or_default();
+        PendingLine::of(&owner, &device, "", reason, message)
+    };
+    if let Some((reason, why)) = not_yet(object, index) {
+        survey.pending.push(wait(None, reason, why));
+        return;
+    }
+    for device in waiting {
+        if let Some((_, claim)) = claims.iter().find(|(d, c)| *d == device && !c.deleting()) {
+            match index.addresses_of(claim).first() {
+                Some(address) => match from_record(object, device, address) {
+                    Ok(write) => {
+                        let writes = vec![hold(object), write];
+                        survey.chores.push(Chore { owner: owner.clone(), writes, when: When::After });
+                    }
+                    Err(why) => survey.pending.push(wait(Some(device), Reason::AddressUnavailable, why)),
+                },
+                None if !index.serves => {
+                    let why = match claim.text("/status/errorMessage") {
+                        Some(error) => format!("metal3 cannot serve IPClaim/{}: {error}", claim.name()),
+                        None => format!("IPClaim/{} waits for metal3", claim.name()),
+                    };
+                    survey.pending.push(wait(Some(device), Reason::Unreconciled, why));
+                }
+                // The claim itself is served, or says why not.
+                None => {}
+            }
+            continue;
+        }
+        let selected = select::pool_of(object, &object.array(DEVICES)[device], index);
+        match selected.and_then(|s| usable(s, index.serves)) {
+            Ok(Selected { pool, others }) => {
+                if !others.is_empty() {
+                    let message = format!(
+                        "device {device} uses IPPool {}/{}; {} would have done as well",
+                        pool.namespace(),
+                        pool.name(),
+                        others.join(" and ")
+                    );
+                    survey.warnings.push(format!("{owner}: {message}"));
+                }
+                let writes = vec![hold(object), make_claim(object, device, pool, index)];
+                survey.chores.push(Chore { owner: owner.clone(), writes, when: When::Before });
+            }
+            Err(why) => survey.pending.push(wait(Some(device), Reason::NoMatchingPool, why)),
+        }
+    }
+}
+
+/// A device of this network type must have IPv4.
+fn usable(selected: Selected<'_>, serves: bool) -> Result<Selected<'_>, String> {
+    let pool = selected.pool;
+    let (parts, problems) = super::pool::read(pool, serves);
+    if parts.iter().any(|p| p.family == Family::V4) {
+        return Ok(selected);
+    }
+    let why = problems.first().map_or("it has no IPv4 addresses", String::as_str);
+    Err(format!(
+        "IPPool {}/{} cannot serve a device of networkType IPV4: {why}",
+        pool.namespace(),
+        pool.name()
+    ))
+}
+
+/// Does this device wait for an address?
+fn wants(object: &Object, device: usize) -> bool {
+    let device = &object.array(DEVICES)[device];
+    let empty = device.get("ipAddrs").and_then(Value::as_array).is_none_or(Vec::is_empty);
+    device.get("networkType").and_then(Value::as_str) == Some("IPV4") && empty
+}
+
+/// Why a machine is not served yet.
+fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
+    if let Some(why) = paused(object) {
+        return Some((Reason::Paused, why));
+    }
+    let owners = object.array("/metadata/ownerReferences").iter();
+    let machine = owners.filter(|o| o["kind"] == MACHINE.kind).find_map(|o| o["name"].as_str());
+    let Some(machine) = machine else {
+        return Some((Reason::Unreconciled, "it has no owner Machine yet".to_owned()));
+    };
+    let machine = index.observed.find(&MACHINE.at(object.namespace(), machine));
+    let cluster = object.label(CLUSTER_NAME).or_else(|| machine.and_then(|m| m.text("/spec/clusterName")));
+    let cluster = cluster.unwrap_or_default();
+    let found = index.observed.find(&CLUSTER.at(object.namespace(), cluster));
+    if index.paused(object.namespace(), cluster) || found.and_then(paused).is_some() {
+        return Some((Reason::Paused, format!("Cluster/{}/{cluster} is paused", object.namespace())));
+    }
+    for key in ["failureReason", "failureMessage"] {
+        if let Some(text) = object.text(&format!("/status/{key}")).filter(|t| !t.is_empty()) {
+            return Some((
+                Reason::Unreconciled,
+                format!("it has failed ({key}: {text}), so it gets no address"),
+            ));
+        }
+    }
+    if !finalizers(object).any(|f| f == CAPE) {
+        return Some((
+            Reason::Unreconciled,
+            "CAPE has not taken it up yet (its finalizer is missing)".to_owned(),
+        ));
+    }
+    None
+}
+
+/// Our finalizer on the machine.
+fn hold(object: &Object) -> Write {
+    let edit = |object: &Object| {
+        if finalizers(object).any(|f| f == FINALIZER) {
+            return Edited::Already;
+        }
+        if object.deleting() || paused(object).is_some() {
+            return Edited::Moot;
+        }
+        let mut edited = object.clone();
+        let list = edited.ensure_object(&["metadata"]).entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.push(FINALIZER.into());
+        }
+        Edited::To(Box::new(edited))
+    };
+    Write {
+        target: ELF_MACHINE.at(object.namespace(), object.name()),
+        uid: object.uid().to_owned(),
+        action: Action::Update(Edit::new(edit)),
+    }
+}
+
+/// The claim for a device.
+fn make_claim(object: &Object, device: usize, pool: &Object, index: &Index<'_>) -> Write {
+    let whose = For { namespace: object.namespace().to_owned(), name: object.name().to_owned(), device };
+    let text = whose.text();
+    let name = claim_name(&whose, pool.namespace(), index);
+    let target = IP_CLAIM.at(pool.namespace(), &name);
+    let same_text = text.clone();
+    let (namespace, pool, serves) = (pool.namespace().to_owned(), pool.name().to_owned(), index.serves);
+    let build = move |_: &[Object]| {
+        let mut metadata = json!({ "name": name, "namespace": namespace, "annotations": { (OWNER): text } });
+        if serves {
+            metadata["finalizers"] = json!([claim::FINALIZER]);
+        }
+        Object(json!({
+            "apiVersion": "ipam.metal3.io/v1alpha1",
+            "kind": "IPClaim",
+            "metadata": metadata,
+            "spec": { "pool": {
+                "apiVersion": "ipam.metal3.io/v1alpha1", "kind": IP_POOL.kind, "name": pool, "namespace": namespace,
+            } },
+        }))
+    };
+    let same = move |claim: &Object| claim.annotation(OWNER) == Some(&same_text) && !claim.deleting();
+    Write { target, uid: String::new(), action: Action::Create(Make::new(build, same)) }
+}
+
+/// Namespace, name and device; with a hash where that is too long, or somebody else's.
+fn claim_name(whose: &For, namespace: &str, index: &Index<'_>) -> String {
+    const LONGEST: usize = 253;
+    let plain = whose.plain_name();
+    if plain.len() <= LONGEST && !index.name_is_taken(whose, namespace) {
+        return plain;
+    }
+    let hash = whose.text().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let room = LONGEST - 17;
+    let start = plain.get(..room.min(plain.len())).unwrap_or(&plain);
+    format!("{}-{hash:016x}", start.trim_end_matches(['-', '.']))
+}
+
+/// Takes all claims of a machine away, then our finalizer. They are found by whom they name: the pool and the
+/// template may be gone.
+fn leave(object: &Object, index: &Index<'_>) -> Chain {
+    let claims = index.claims_for(object).iter().map(|(_, claim)| *claim);
+    let mut chain = Chain::new();
+    for claim in claims.clone() {
+        let target = IP_CLAIM.at(claim.namespace(), claim.name());
+        chain.push(Write { target, uid: claim.uid().to_owned(), action: Action::Delete });
+        if index.serves {
+            chain.extend(claim::go(claim, &index.addresses_of(claim)));
+        }
+    }
+    // A metal3 controller takes its time: the finalizer stays until the claims are gone.
+    if index.serves || claims.clone().next().is_none() {
+        let target = ELF_MACHINE.at(object.namespace(), object.name());
+        chain.push(Write { target, uid: object.uid().to_owned(), action: Action::Free(FINALIZER) });
+    }
+    chain
+}
+
+/// What a device gets.
+struct Setting {
+    address: String,
+    netmask: String,
+    gateway: Option<String>,
+    nameservers: Vec<String>,
+}
+
+/// The device of a machine, from what was just given to its claim.
+pub(super) fn fill(whose: &For, address: String, pool: &Pool) -> Write {
+    set(
+        whose,
+        Setting {
+            address,
+            netmask: netmask(pool.prefix),
+            gateway: pool.gateway.map(|g| g.to_string()),
+            nameservers: pool.nameservers.iter().map(ToString::to_string).collect(),
+        },
+    )
+}
+
+/// The device of a machine, from the record that a pass before this one or a metal3 controller made.
+fn from_record(object: &Object, device: usize, record: &Object) -> Result<Write, String> {
+    let whose = For { namespace: object.namespace().to_owned(), name: object.name().to_owned(), device };
+    let text = |key: &str| record.text(key).map(str::to_owned);
+    let address = text("/spec/address").unwrap_or_default();
+    let prefix = record.at("/spec/prefix").and_then(Value::as_u64).and_then(|p| u8::try_from(p).ok());
+    match (address.parse::<Ipv4Addr>(), prefix.filter(|p| *p <= 32)) {
+        (Ok(_), Some(prefix)) => Ok(set(
+            &whose,
+            Setting {
+                address,
+                netmask: netmask(prefix),
+                gateway: text("/spec/gateway"),
+                nameservers: strings(record.array("/spec/dnsServers")),
+            },
+        )),
+        _ => Err(format!(
+            "{} is no IPv4 address with a prefix, which networkType IPV4 needs",
+            IP_ADDRESS.at(record.namespace(), record.name())
+        )),
+    }
+}
+
+fn strings(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn netmask(prefix: u8) -> String {
+    Ipv4Addr::from_bits(u32::MAX.checked_shl(u32::from(32 - prefix.min(32))).unwrap_or(0)).to_string()
+}
+
+fn set(whose: &For, setting: Setting) -> Write {
+    let index = whose.device;
+    edit_machine(whose, move |object| {
+        if object.deleting() || paused(object).is_some() || !finalizers(object).any(|f| f == FINALIZER) {
+            return Edited::Moot;
+        }
+        let Some(device) = object.array(DEVICES).get(index) else { return Edited::Moot };
+        let carried = strings(device.get("ipAddrs").and_then(Value::as_array).map_or(&[], Vec::as_slice));
+        if carried.contains(&setting.address) {
+            return Edited::Already;
+        }
+        if !wants(object, index) {
+            return Edited::Moot;
+        }
+        let mut edited = object.clone();
+        let Some(device) = edited.0.pointer_mut(&format!("{DEVICES}/{index}")).and_then(Value::as_object_mut)
+        else {
+            return Edited::Moot;
+        };
+        device.insert("ipAddrs".to_owned(), json!([setting.address]));
+        device.insert("netmask".to_owned(), json!(setting.netmask));
+        let blank = |v: Option<&Value>| v.and_then(Value::as_array).is_none_or(Vec::is_empty);
+        if let (Some(gateway), true) = (&setting.gateway, blank(device.get("routes"))) {
+            device.insert("routes".to_owned(), json!([{ "gateway": gateway }]));
+        }
+        if !setting.nameservers.is_empty() && blank(device.get("nameservers")) {
+            device.insert("nameservers".to_owned(), json!(setting.nameservers));
+        }
+        Edited::To(Box::new(edited))
+    })
+}
+
+/// Addresses on the machine itself: those that a record shows are known already.
+fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
+    let seen_on = ELF_MACHINE.at(object.namespace(), object.name());
+    let claims = index.claims_for(object);
+    let recorded: Vec<&str> = claims
+        .iter()
+        .flat_map(|(_, claim)| index.addresses_of(claim))
+        .filter_map(|a| a.text("/spec/address"))
+        .collect();
+    let mut note = |text: &str, holder: Option<Holder>, names_allowed: bool| match parse_address(text) {
+        Ok(address) => survey.holdings.push(Holding {
+            address,
+            seen_on: seen_on.clone(),
+            holder,
+            stands_for: Some(object.name().to_owned()),
+            pools: None,
+            adopt: Adopt::No,
+        }),
+        Err(_) if names_allowed => {}
+        Err(error) => {
+            let message = format!("{error}; mipam cannot tell which address it uses, so mend it by hand");
+            survey.problems.push(Problem::new("Unreadable", &seen_on, message));
+        }
+    };
+    for (at, device) in object.array(DEVICES).iter().enumerate() {
+        let claim = claims.iter().find(|(d, _)| *d == at && index.serves).map(|(_, c)| *c);
+        let holder = claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() });
+        for ip in strings(device.get("ipAddrs").and_then(Value::as_array).map_or(&[], Vec::as_slice)) {
+            if !recorded.contains(&ip.as_str()) {
+                note(&ip, holder.clone(), false);
+            }
+        }
+    }
+    let reported = object.array("/status/addresses").iter().filter_map(|a| a.get("address")?.as_str());
+    for ip in reported.filter(|ip| !recorded.contains(ip)) {
+        note(ip, None, true);
+    }
+}
+
+/// The claims that a template's machines would make.
+pub(super) fn scaled(observed: &Observed, template: &Object, replicas: usize) -> Vec<(Kind, Object)> {
+    let index = Index::new(observed, true);
+    let there = observed.all(ELF_MACHINE).iter().filter(|m| {
+        m.namespace() == template.namespace()
+            && m.annotation("cluster.x-k8s.io/cloned-from-name") == Some(template.name())
+    });
+    let new = replicas.saturating_sub(there.count());
+    let devices = template.array("/spec/template/spec/network/devices");
+    let mut made = Vec::new();
+    for number in 0..new {
+        for (at, device) in devices.iter().enumerate() {
+            let empty = device.get("ipAddrs").and_then(Value::as_array).is_none_or(Vec::is_empty);
+            if device.get("networkType").and_then(Value::as_str) != Some("IPV4") || !empty {
+                continue;
+            }
+            let pool = select::choose(template.namespace(), device, Some(template), &index);
+            let (pool, namespace) = match &pool {
+                Ok(s) => (s.pool.name(), s.pool.namespace()),
+                Err(_) => ("", template.namespace()),
+            };
+            made.push((
+                IP_CLAIM,
+                Object(json!({
+                    "apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim",
+                    "metadata": {
+                        "name": format!("{}-new-{number}-{at}", template.name()), "namespace": namespace,
+                        "uid": format!("new-{number}-{at}"),
+                    },
+                    "spec": { "pool": { "name": pool } },
+                })),
+            ));
+        }
+    }
+    made
+}

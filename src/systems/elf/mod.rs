@@ -1,0 +1,138 @@
+//! SmartX ElfMachines and metal3's pools: a device without an address gets an `IPClaim`, the claim an
+//! `IPAddress`, and the device what the `IPAddress` says. Claims that others make are served as metal3 would.
+
+mod address;
+mod claim;
+mod index;
+mod machine;
+mod peer;
+mod pool;
+mod select;
+mod status;
+
+use super::{Scene, System};
+use crate::config::Config;
+use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Sign, Source, Survey};
+use index::Index;
+use peer::Mode;
+
+/// The system.
+pub struct Elf;
+
+const NAME: &str = "elf";
+
+const fn kind(
+    group: &'static str,
+    versions: &'static [&'static str],
+    kind: &'static str,
+    plural: &'static str,
+) -> Kind {
+    Kind { group, versions, kind, plural, namespaced: true }
+}
+
+/// SmartX's machines.
+pub const ELF_MACHINE: Kind =
+    kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
+const TEMPLATE: Kind = Kind { kind: "ElfMachineTemplate", plural: "elfmachinetemplates", ..ELF_MACHINE };
+/// metal3's pools.
+pub const IP_POOL: Kind = kind("ipam.metal3.io", &["v1alpha1"], "IPPool", "ippools");
+/// metal3's claims.
+pub const IP_CLAIM: Kind = Kind { kind: "IPClaim", plural: "ipclaims", ..IP_POOL };
+/// metal3's records of addresses.
+pub const IP_ADDRESS: Kind = Kind { kind: "IPAddress", plural: "ipaddresses", ..IP_POOL };
+const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
+pub(super) const MACHINE: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
+pub(super) const CLUSTER: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
+const DEPLOYMENT: Kind = kind("apps", &["v1"], "Deployment", "deployments");
+const LEASE: Kind = kind("coordination.k8s.io", &["v1"], "Lease", "leases");
+
+const SOURCES: &[Source] = &[
+    Source { kind: IP_POOL, role: Role::Record },
+    Source { kind: IP_CLAIM, role: Role::Record },
+    Source { kind: IP_ADDRESS, role: Role::Record },
+    Source { kind: ELF_MACHINE, role: Role::Owner },
+    Source { kind: TEMPLATE, role: Role::Owner },
+    Source { kind: MACHINE, role: Role::Owner },
+    Source { kind: CLUSTER, role: Role::Owner },
+    Source { kind: DEPLOYMENT, role: Role::Peer(Sign::Label("cluster.x-k8s.io/provider", "ipam-metal3")) },
+    Source { kind: LEASE, role: Role::Peer(Sign::Name("controller-leader-election-ipam-capm3")) },
+];
+
+impl System for Elf {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn sources(&self) -> &'static [Source] {
+        SOURCES
+    }
+
+    fn owners(&self) -> &'static [Kind] {
+        &[IP_CLAIM, ELF_MACHINE]
+    }
+
+    fn survey(&self, observed: &Observed, config: &Config) -> Survey {
+        let mut survey = Survey::default();
+        let own = [IP_POOL, IP_CLAIM, IP_ADDRESS, ELF_MACHINE];
+        if own.iter().all(|kind| observed.all(*kind).is_empty()) {
+            return survey;
+        }
+        let mode = peer::mode(observed, config);
+        if let Mode::Defer(Some(why)) = &mode {
+            survey.warnings.push(why.clone());
+        }
+        let index = Index::new(observed, mode == Mode::Serve);
+        for object in observed.all(IP_POOL) {
+            pool::survey(object, &index, &mut survey);
+        }
+        for object in observed.all(IP_ADDRESS) {
+            address::survey(object, &index, &mut survey);
+        }
+        for object in observed.all(IP_CLAIM) {
+            claim::survey(object, &index, &mut survey);
+        }
+        for object in observed.all(ELF_MACHINE) {
+            machine::survey(object, &index, &mut survey);
+        }
+        survey
+    }
+
+    fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
+        address::give(claim, given, scene)
+    }
+
+    fn pending(&self, claim: &Claim, line: &PendingLine) -> Chain {
+        vec![claim::failed(&claim.owner, &line.message)]
+    }
+
+    fn closing(&self, scene: &Scene<'_>) -> Vec<Chain> {
+        if peer::mode(scene.observed, scene.config) != Mode::Serve {
+            return Vec::new();
+        }
+        status::closing(scene)
+    }
+
+    fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {
+        match kind {
+            k if k == IP_CLAIM => Some(claim::ask(object)),
+            k if k == ELF_MACHINE => Some(Err(
+                "its addresses come from its IPClaims: run reconcile, or name one of them".to_owned(),
+            )),
+            _ => None,
+        }
+    }
+
+    fn parents(&self) -> &'static [Kind] {
+        &[TEMPLATE]
+    }
+
+    fn scaled(
+        &self,
+        observed: &Observed,
+        parent: (Kind, &Object),
+        replicas: usize,
+    ) -> Option<Vec<(Kind, Object)>> {
+        let (kind, template) = parent;
+        (kind == TEMPLATE).then(|| machine::scaled(observed, template, replicas))
+    }
+}

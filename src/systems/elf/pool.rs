@@ -1,0 +1,175 @@
+//! metal3's `IPPools` as pools: one for each part with a prefix, gateway and name servers of its own.
+
+use super::index::Index;
+use super::{IP_POOL, NAME};
+use crate::addr::{Family, Span, SpanSet, number, parse_address, parse_span, subnet};
+use crate::model::{Match, Network, Object, Order, Pool, PoolOrigin, Problem, Survey};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+const NETWORK: &str = "cluster.x-k8s.io/network-name";
+
+pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
+    let (pools, problems) = read(object, index.serves && !object.deleting());
+    survey.pools.extend(pools);
+    let reference = IP_POOL.at(object.namespace(), object.name());
+    survey.problems.extend(problems.into_iter().map(|p| Problem::new("Unreadable", &reference, p)));
+}
+
+/// The names of the pools that an `IPPool` is to the planner, in order.
+pub(super) fn names(object: &Object) -> Vec<Arc<str>> {
+    read(object, true).0.into_iter().map(|p| p.name).collect()
+}
+
+/// A part of an `IPPool`: where addresses come from, and what goes with them.
+struct Part {
+    range: Span,
+    prefix: u8,
+    gateway: Option<IpAddr>,
+    nameservers: Vec<IpAddr>,
+}
+
+impl Part {
+    fn details(&self) -> (Family, u8, Option<IpAddr>, &[IpAddr]) {
+        (self.range.family(), self.prefix, self.gateway, &self.nameservers)
+    }
+}
+
+/// The pools, and what is wrong with some parts: the others are used all the same.
+pub(super) fn read(object: &Object, ours: bool) -> (Vec<Pool>, Vec<String>) {
+    let (mut problems, mut taken) = (Vec::new(), SpanSet::default());
+    let mut pools: Vec<Pool> = Vec::new();
+    for (at, value) in object.array("/spec/pools").iter().enumerate() {
+        let part = match part(value, object) {
+            Ok(part) => part,
+            Err(why) => {
+                problems.push(format!("spec.pools[{at}]: {why}; this part is not used"));
+                continue;
+            }
+        };
+        if taken.count_in(part.range) > 0 {
+            problems.push(format!(
+                "spec.pools[{at}]: {} overlaps another part of the pool; this part is not used",
+                part.range
+            ));
+            continue;
+        }
+        taken.insert(part.range);
+        let alike = pools
+            .iter_mut()
+            .find(|p| (p.family, p.prefix, p.gateway, p.nameservers.as_slice()) == part.details());
+        match alike {
+            Some(pool) => pool.ranges.push(part.range),
+            None => pools.push(pool(object, part, pools.len(), ours)),
+        }
+    }
+    reserve(object, &mut pools, &mut problems);
+    (pools, problems)
+}
+
+fn pool(object: &Object, part: Part, number: usize, ours: bool) -> Pool {
+    let name = format!("{}/{}", object.namespace(), object.name());
+    let name = if number == 0 { name } else { format!("{name}[{number}]") };
+    let network: Network = object.label(NETWORK).unwrap_or_default().into();
+    let random = object.text("/spec/allocationStrategy") == Some("random");
+    Pool {
+        name: name.into(),
+        origin: PoolOrigin::Object(NAME),
+        network,
+        family: part.range.family(),
+        ranges: vec![part.range],
+        prefix: part.prefix,
+        gateway: part.gateway,
+        nameservers: part.nameservers,
+        search_domains: Vec::new(),
+        exclude: SpanSet::default(),
+        reserved: BTreeMap::new(),
+        reuse_after: 0,
+        interfaces: Vec::new(),
+        matches: Match::default(),
+        order: if random { Order::Spread } else { Order::Lowest },
+        foreign: !ours,
+    }
+}
+
+/// Keeps what is allocated beforehand for the claim of that name. Addresses are compared as numbers: `fd00::5`
+/// and `fd00::0005` are one.
+fn reserve(object: &Object, pools: &mut [Pool], problems: &mut Vec<String>) {
+    let wanted = object.at("/spec/preAllocations").and_then(Value::as_object);
+    let mut given: BTreeMap<IpAddr, &str> = BTreeMap::new();
+    for (claim, value) in wanted.into_iter().flatten() {
+        let text = value.as_str().unwrap_or_default();
+        let address = match parse_address(text) {
+            Ok(address) => address,
+            Err(why) => {
+                problems.push(format!("spec.preAllocations.{claim}: {why}"));
+                continue;
+            }
+        };
+        if let Some(other) = given.insert(address, claim) {
+            problems.push(format!(
+                "spec.preAllocations: {address} is both {other}'s and {claim}'s; the first keeps it"
+            ));
+            given.insert(address, other);
+            continue;
+        }
+        match pools.iter_mut().find(|p| p.contains(address)) {
+            Some(pool) => {
+                pool.reserved.insert(format!("{}/{claim}", object.namespace()), address);
+            }
+            None => {
+                problems.push(format!("spec.preAllocations.{claim}: {address} is in no part of the pool"));
+            }
+        }
+    }
+}
+
+fn part(value: &Value, object: &Object) -> Result<Part, String> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).filter(|t| !t.is_empty());
+    let own = |key: &str| value.get(key).filter(|v| !v.is_null());
+    let address = |key: &str| text(key).map(parse_address).transpose().map_err(|e| format!("{key}: {e}"));
+    let net = text("subnet").map(parse_span).transpose().map_err(|e| format!("subnet: {e}"))?;
+    let (start, end) = (address("start")?, address("end")?);
+    let length = text("subnet").and_then(|t| t.split('/').nth(1)).and_then(|l| l.parse::<u64>().ok());
+    let prefix = own("prefix").or_else(|| object.at("/spec/prefix")).and_then(Value::as_u64);
+    let prefix = prefix.filter(|p| *p > 0).or(length).ok_or("it has no prefix")?;
+    let first = match (start, net) {
+        (Some(start), _) => start,
+        (None, Some(net)) => next(net.first()),
+        (None, None) => return Err("it has neither start nor subnet".to_owned()),
+    };
+    let family = Family::of(first);
+    let prefix = u8::try_from(prefix).ok().filter(|p| *p <= family.bits());
+    let prefix = prefix.ok_or_else(|| format!("its prefix does not fit {first}"))?;
+    // Without an end, a range ends with its subnet, whose last IPv4 address is its broadcast address.
+    let last = end.unwrap_or_else(|| {
+        let net = net.unwrap_or_else(|| subnet(first, prefix));
+        let broadcast = u128::from(family == Family::V4 && net.len().is_some_and(|n| n > 2));
+        family.address(number(net.last()) - broadcast)
+    });
+    if Family::of(last) != family || net.is_some_and(|n| n.family() != family) {
+        return Err("it mixes IPv4 and IPv6".to_owned());
+    }
+    if number(first) > number(last) {
+        return Err(format!("it ends with {last}, before it starts with {first}"));
+    }
+    let range = Span::new(family, number(first), number(last));
+    if net.is_some_and(|n| !n.covers(&range)) {
+        return Err(format!("{range} is not all in its subnet"));
+    }
+    let gateway = own("gateway").or_else(|| object.at("/spec/gateway")).and_then(Value::as_str);
+    let gateway = gateway.map(parse_address).transpose().map_err(|e| format!("gateway: {e}"))?;
+    let servers = own("dnsServers").and_then(Value::as_array).filter(|l| !l.is_empty());
+    let servers = servers.map_or_else(|| object.array("/spec/dnsServers"), Vec::as_slice);
+    let servers: Result<Vec<IpAddr>, _> =
+        servers.iter().filter_map(Value::as_str).map(parse_address).collect();
+    let nameservers = servers.map_err(|e| format!("dnsServers: {e}"))?;
+    Ok(Part { range, prefix, gateway, nameservers })
+}
+
+fn next(address: IpAddr) -> IpAddr {
+    let family = Family::of(address);
+    family.address(number(address).saturating_add(1).min(family.max()))
+}
