@@ -187,7 +187,9 @@ impl<'a> Chooser<'a> {
             from_free,
             firm,
         };
-        if let Some(held) = self.held(owner, wish, family) {
+        // What is firm before what is not.
+        let held = || self.held(owner, wish, family);
+        if let Some(held) = held().find(|a| self.settled(a)).or_else(|| held().next()) {
             let address = held.slot.address;
             let unavailable = |why: String| Err((held.pool.to_string(), Reason::AddressUnavailable, why));
             let asked_other = wish.asks.filter(|a| Family::of(*a) == family && *a != address);
@@ -275,13 +277,18 @@ impl<'a> Chooser<'a> {
         (names.first().copied().unwrap_or_default().to_owned(), Reason::PoolExhausted, message)
     }
 
-    /// What the ledger has for this wish: what is firm before what is not.
-    fn held(&self, owner: &Owner, wish: &Wish, family: Family) -> Option<&'a Allocation> {
-        let of_wish =
-            |(h, a): &(&Holder, &Allocation)| h.device == wish.device && Family::of(a.slot.address) == family;
-        let held =
-            || self.records.held_by(owner).filter(of_wish).map(|(_, a)| a).filter(|a| !self.shared(owner, a));
-        held().find(|a| self.settled(a)).or_else(|| held().next())
+    /// What the ledger has for this wish, unless somebody else came to have it too.
+    fn held<'s>(
+        &'s self,
+        owner: &'s Owner,
+        wish: &'s Wish,
+        family: Family,
+    ) -> impl Iterator<Item = &'a Allocation> + use<'s, 'a> {
+        let of_wish = move |(h, a): &(&Holder, &Allocation)| {
+            h.device == wish.device && Family::of(a.slot.address) == family
+        };
+        let held = self.records.held_by(owner).filter(of_wish).map(|(_, a)| a);
+        held.filter(move |a| !self.shared(owner, a))
     }
 
     /// Binding, and not about to be taken back.
@@ -384,8 +391,12 @@ impl<'a> Chooser<'a> {
         for wish in &claim.wishes {
             let mut any = false;
             for family in Family::BOTH {
-                let held = self.held(&claim.owner, wish, family).filter(|a| self.settled(a));
-                let Some(held) = held else { continue };
+                let mut records = self.held(&claim.owner, wish, family);
+                // Two runs may have recorded one each: which of them it had, nobody knows any more.
+                let (Some(held), None) = (records.next(), records.next()) else { continue };
+                if !self.settled(held) {
+                    continue;
+                }
                 let Some(pool) = self.pool_of(&held.slot, &all) else { continue };
                 any = true;
                 let device = wish.device.clone();

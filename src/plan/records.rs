@@ -4,7 +4,7 @@ use super::release::{FORCED_REST, rest};
 use super::{Board, Decision, Scope, World};
 use crate::addr::Family;
 use crate::ledger::Change;
-use crate::model::{Allocation, Gate, Holder, Owner, Problem, Slot, Standing};
+use crate::model::{Allocation, Claim, Gate, Holder, Owner, Problem, Slot, Standing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -20,8 +20,11 @@ pub(super) struct Records<'a> {
 }
 
 /// Owners that wait, owners that were seen, and what was seen on whom, each sorted.
+#[derive(Default)]
 struct Wishes<'a> {
     waiting: Vec<&'a Owner>,
+    /// Owners that were served and have lost an address: nobody can tell which one it was.
+    wiped: Vec<&'a Owner>,
     seen: Vec<&'a Owner>,
     /// Which devices have an address, and of which family.
     equipped: Vec<(&'a Holder, Family)>,
@@ -31,12 +34,14 @@ struct Wishes<'a> {
 impl<'a> Wishes<'a> {
     fn of(world: World<'a>) -> Self {
         if world.ledger.allocations().is_empty() {
-            return Self { waiting: Vec::new(), seen: Vec::new(), equipped: Vec::new(), in_use: Vec::new() };
+            return Self::default();
         }
-        let closed = world.claims.iter().filter(|c| c.gate != Gate::Open);
+        let (open, closed): (Vec<&Claim>, Vec<&Claim>) =
+            world.claims.iter().partition(|c| c.gate == Gate::Open);
         let held = || world.holdings.iter().filter_map(|h| Some((h.holder.as_ref()?, h.address)));
         Self {
-            waiting: sorted(closed.map(|c| &*c.owner)),
+            waiting: sorted(closed.into_iter().map(|c| &*c.owner)),
+            wiped: sorted(open.into_iter().map(|c| &*c.owner)),
             seen: sorted(held().map(|(holder, _)| &*holder.owner)),
             equipped: sorted(held().map(|(holder, address)| (holder, Family::of(address)))),
             in_use: sorted(world.holdings.iter().map(|h| h.address)),
@@ -155,11 +160,15 @@ impl<'a> Records<'a> {
         if !surplus && self.firmness(allocation) != Firmness::Tentative {
             return false;
         }
-        allocation.holders.iter().map(|h| &*h.owner).all(|owner| {
-            scope.serves(owner)
-                && wishes.waiting.binary_search(&owner).is_err()
-                && (!surplus || wishes.seen.binary_search(&owner).is_ok())
-        })
+        // A late writer gave it after all: it is bound again, by a run whose pools have it.
+        let in_use = surplus && wishes.in_use.binary_search(&allocation.slot.address).is_ok();
+        !in_use
+            && allocation.holders.iter().map(|h| &*h.owner).all(|owner| {
+                scope.serves(owner)
+                    && wishes.waiting.binary_search(&owner).is_err()
+                    && (!surplus || wishes.seen.binary_search(&owner).is_ok())
+                    && (!surplus || wishes.wiped.binary_search(&owner).is_err())
+            })
     }
 
     /// Has the owner got another address where it should have had this one? Two runs that saw the world

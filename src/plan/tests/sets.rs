@@ -85,3 +85,22 @@ fn an_address_that_may_be_in_two_networks_is_recorded_in_one() {
     let carried = [holding(&m, "0", "10.0.0.8".parse().unwrap())];
     assert!(lab.decide(&[], &carried, &[]).changes.is_empty(), "an idle pass writes nothing");
 }
+
+#[test]
+fn surplus_that_its_owner_carries_after_all_is_not_taken_out_by_a_run_without_its_pool() {
+    let m = owner("m", 1);
+    let lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.9.0.1", Standing::Surplus)]);
+    let carried = [holding(&m, "0", "10.9.0.1".parse().unwrap())];
+    assert!(lab.decide(&[], &carried, &[]).changes.is_empty());
+}
+
+#[test]
+fn of_two_records_for_a_device_that_was_wiped_none_is_given_back() {
+    let m = owner("m", 1);
+    let entries =
+        vec![entry(&m, "0", "10.0.0.8", Standing::Surplus), entry(&m, "0", "10.0.0.9", Standing::Bound)];
+    let lab = lab(&["10.0.0.8-10.0.0.9"], entries);
+    let wiped = Claim { gate: Gate::Open, ..claim(&m, 1) };
+    let status = [Holding { adopt: Adopt::No, ..holding(&m, "", "10.9.9.9".parse().unwrap()) }];
+    assert!(lab.decide(&[wiped], &status, &[]).served.is_empty(), "nobody knows which one it had");
+}

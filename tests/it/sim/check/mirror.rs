@@ -53,7 +53,6 @@ pub struct Holder {
     pub name: String,
     /// Empty for holds.
     pub uid: String,
-    pub device: String,
 }
 
 impl Holder {
@@ -122,12 +121,6 @@ impl Mirror {
         }
     }
 
-    /// The network in which a machine has an address, as the ledger has it.
-    pub fn network(&self, ip: IpAddr, uid: &str) -> String {
-        let entry = self.entries().find(|e| e.address == ip && e.holders.iter().any(|h| h.uid == uid));
-        entry.map(|e| e.network.clone()).unwrap_or_default()
-    }
-
     /// Every address that a Node or the status of a machine shows.
     pub fn shown(&self) -> BTreeSet<IpAddr> {
         let statuses = self.machines.values().map(|m| &m.status);
@@ -187,13 +180,6 @@ impl Machine {
             unreadable: devices().any(|d| listed(d).iter().any(|a| parse(a).is_none())),
             others: others(object.clone()),
         }
-    }
-
-    /// Has a device an address of the same family as this one?
-    pub fn equipped(&self, device: &str, address: IpAddr) -> bool {
-        let at = if device.is_empty() { Some(0) } else { device.parse::<usize>().ok() };
-        let device = at.and_then(|at| self.devices.get(at));
-        device.is_some_and(|d| d.iter().any(|a| a.is_ipv4() == address.is_ipv4()))
     }
 
     /// The addresses on its devices.
@@ -270,8 +256,7 @@ impl Entry {
         } else {
             Standing::Bound
         };
-        let holder =
-            |h: &Value| Holder { name: word(&h["name"]), uid: word(&h["uid"]), device: word(&h["device"]) };
+        let holder = |h: &Value| Holder { name: word(&h["name"]), uid: word(&h["uid"]) };
         Some(Self {
             address: address.parse().ok()?,
             network: word(&entry["network"]),

@@ -17,6 +17,9 @@ pub struct Checker {
     pub world: Mirror,
     /// Addresses that people have put on machines (by uid), and when: what mipam gives is what it answers for.
     by_hand: BTreeMap<(String, IpAddr), u64>,
+    /// What mipam has given to machines (by uid), and in which networks it may be:
+    /// those in which it was recorded then.
+    given: BTreeMap<(String, IpAddr), BTreeSet<String>>,
     /// All that machines (by uid) have ever carried: what is recorded for its sake was seen on it at some time.
     carried: BTreeSet<(String, IpAddr)>,
     /// Addresses that Nodes and statuses show, and since when.
@@ -77,8 +80,8 @@ impl Checker {
     }
 
     /// A machine was written.
-    fn machine(&self, uid: &str, before: &Machine, rules: &Rules) {
-        let after = &self.world.machines[uid];
+    fn machine(&mut self, uid: &str, before: &Machine, rules: &Rules) {
+        let after = self.world.machines[uid].clone();
         let name = &after.name;
         // S5: what is paused, and what belongs to others, is never touched.
         assert!(!before.paused, "S5: {name} is paused and was written");
@@ -89,20 +92,24 @@ impl Checker {
             }
             // S4: an assignment that exists is never changed.
             assert!(was.is_empty(), "S4: {name} had {was:?} and has {is:?}");
-            for given in is {
-                self.given(uid, before, *given, rules);
+            for address in is {
+                let networks = self.given(uid, before, *address, rules);
+                self.given.insert((uid.to_owned(), *address), networks);
             }
         }
     }
 
-    /// An address was written to a machine.
-    fn given(&self, uid: &str, before: &Machine, given: IpAddr, rules: &Rules) {
+    /// An address was written to a machine; returns in which networks.
+    fn given(&self, uid: &str, before: &Machine, given: IpAddr, rules: &Rules) -> BTreeSet<String> {
         let name = &before.name;
         // Record before write. Surplus is still kept for its owner, in case a late writer gives it after all.
+        // So is what was withdrawn while a run was giving it back to a machine that a person has wiped: it rests, for
+        // nobody else, until the next pass binds it again.
         let holds = |e: &&Entry| {
+            let rests = !before.gated && matches!(e.standing, Standing::Cooling(until) if until > rules.now);
             e.address == given
                 && e.holders.iter().any(|h| h.uid == uid)
-                && (self.world.firm(e) || e.standing == Standing::Surplus)
+                && (self.world.firm(e) || e.standing == Standing::Surplus || rests)
         };
         // Recorded in two networks, where a pool has moved: the run gives it in one that its pools are in.
         let recorded = || self.world.entries().filter(holds);
@@ -114,6 +121,7 @@ impl Checker {
         if before.gated {
             rules.allows(given, &entry.network, name);
         }
+        let networks: BTreeSet<String> = recorded().map(|e| e.network.clone()).collect();
         // S1: what mipam gives is on nobody else.
         for (other_uid, other) in &self.world.machines {
             if other_uid == uid || !other.carried().contains(&given) {
@@ -124,10 +132,14 @@ impl Checker {
                 // machine that waits is not in use yet. In which of several networks a person meant it to be
                 // is not known here.
                 Some(when) => *when > rules.fresh_since || other.gated || rules.networks() > 1,
-                None => self.world.network(given, other_uid) != entry.network,
+                None => {
+                    let theirs = self.given.get(&(other_uid.clone(), given));
+                    networks.len() > 1 || theirs.is_none_or(|n| n.len() > 1 || *n != networks)
+                }
             };
             assert!(excused, "S1: {given} was given to {name} and is on {}", other.name);
         }
+        networks
     }
 
     /// A ledger object was written.
@@ -135,15 +147,20 @@ impl Checker {
         let (after, nothing) = (&self.world, BTreeMap::new());
         let entries = |world: &Mirror| world.pages.get(page).cloned().unwrap_or_else(|| nothing.clone());
         let (old, new) = (entries(before), entries(after));
-        // S3: nothing bound is freed while its owner exists. Surplus is what a device does not carry that has
-        // another address of the same family, and that nobody shows.
+        // S3: nothing bound is freed while its owner exists. Surplus is what a machine does not carry that had,
+        // when the run looked, another address of the same family instead.
         for (key, entry) in &old {
             for holder in entry.holders.iter().filter(|_| before.firm(entry)) {
                 let kept = new.get(key).filter(|e| !matches!(e.standing, Standing::Cooling(_)));
                 let still = kept.is_some_and(|e| e.holders.iter().any(|h| h.uid == holder.uid));
-                let surplus = after.machines.get(&holder.uid).is_none_or(|m| {
-                    m.equipped(&holder.device, entry.address) && !m.carried().contains(&entry.address)
-                });
+                let other = |(uid, a): &(String, IpAddr)| {
+                    *uid == holder.uid && *a != entry.address && a.is_ipv4() == entry.address.is_ipv4()
+                };
+                let replaced = self.carried.iter().any(other);
+                let surplus = after
+                    .machines
+                    .get(&holder.uid)
+                    .is_none_or(|m| replaced && !m.carried().contains(&entry.address));
                 assert!(
                     still || rules.forced || surplus,
                     "S3: {key} was taken from {} which exists: {entry:?} became {:?}",
@@ -151,6 +168,16 @@ impl Checker {
                     new.get(key)
                 );
             }
+        }
+        // What is marked as surplus goes only if its owner does not carry it.
+        for (key, entry) in old.iter().filter(|(_, e)| e.standing == Standing::Surplus) {
+            let carries =
+                |uid: &str| after.machines.get(uid).is_some_and(|m| m.carried().contains(&entry.address));
+            let gone = !new.contains_key(key) && entry.holders.iter().any(|h| carries(&h.uid));
+            assert!(
+                !gone || rules.forced || rules.fresh_since == 0,
+                "S3: {key} is carried and was taken out: {entry:?}"
+            );
         }
         // Nor does what a machine carries lose what binds it, by a change to the home of its set. A home that is
         // only marked as surplus is still kept for its owner: a late writer gave the set after all, and the next

@@ -104,7 +104,8 @@ fn attempt(seed: u64, acts: &[Act]) -> Result<(), String> {
 
 /// Leaves out whatever the failure does not need, as far as that can be told in a minute.
 fn shrink(seed: u64, mut acts: Vec<Act>, why: &str) -> Vec<Act> {
-    let kind = why.split(':').next();
+    // The same failure, whoever it befalls.
+    let kind = |why: &str| why.chars().filter(|c| !c.is_ascii_digit()).take(60).collect::<String>();
     let begun = Instant::now();
     let mut chunk = acts.len() / 2;
     while chunk > 0 {
@@ -112,7 +113,7 @@ fn shrink(seed: u64, mut acts: Vec<Act>, why: &str) -> Vec<Act> {
         while at < acts.len() && begun.elapsed() < PATIENCE {
             let mut fewer = acts.clone();
             fewer.drain(at..(at + chunk).min(acts.len()));
-            if attempt(seed, &fewer).is_err_and(|other| other.split(':').next() == kind) {
+            if attempt(seed, &fewer).is_err_and(|other| kind(&other) == kind(why)) {
                 acts = fewer;
             } else {
                 at += chunk;
