@@ -3,7 +3,7 @@
 use super::release::rest;
 use super::{Board, Decision, Scope, World};
 use crate::ledger::Change;
-use crate::model::{Allocation, Gate, Holder, Owner, Problem, Slot, Standing};
+use crate::model::{Adopt, Allocation, Gate, Holder, Holding, Owner, PoolChoice, Problem, Slot, Standing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -16,6 +16,8 @@ pub(super) struct Records<'a> {
     allocations: &'a BTreeMap<Slot, Allocation>,
     /// Addresses whose entries cannot be read.
     unreadable: BTreeSet<IpAddr>,
+    /// What was seen where there is room for one holder.
+    alone: BTreeMap<IpAddr, &'a Holding>,
 }
 
 /// Owners that wait, and owners that were seen, each sorted.
@@ -52,7 +54,9 @@ impl<'a> Records<'a> {
     pub(super) fn read(world: World<'a>, board: &mut Board<'_>, decision: &mut Decision) -> Self {
         let allocations = world.ledger.allocations();
         let unreadable = world.ledger.unreadable().iter().filter_map(|u| u.address).collect();
-        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable };
+        let alone =
+            world.holdings.iter().filter(|h| h.adopt == Adopt::Alone).map(|h| (h.address, h)).collect();
+        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable, alone };
         for entry in world.ledger.unreadable() {
             if let Some(address) = entry.address {
                 board.block_everywhere(address);
@@ -98,7 +102,13 @@ impl<'a> Records<'a> {
         for pool in moved {
             board.block(&Slot { address: slot.address, network: pool.network.clone() });
         }
-        let gone = |h: &&Holder| world.gone.contains(&h.owner) && world.scope.serves(&h.owner);
+        if allocation.holders.iter().all(|h| self.lost(h, allocation, world)) {
+            decision.changes.insert(slot.clone(), Change::Remove);
+            return;
+        }
+        let gone = |h: &&Holder| {
+            world.gone.contains(&h.owner) && world.scope.serves(&h.owner) || self.lost(h, allocation, world)
+        };
         let live: Vec<&Holder> = allocation.holders.iter().filter(|h| !gone(h)).collect();
         self.held.extend(live.iter().map(|h| (*h, allocation)));
         if live.len() == allocation.holders.len() {
@@ -140,6 +150,24 @@ impl<'a> Records<'a> {
                 && wishes.waiting.binary_search(&owner).is_err()
                 && (!surplus || wishes.seen.binary_search(&owner).is_ok())
         })
+    }
+
+    /// Has somebody else been faster to take what was recorded for this holder?
+    pub(super) fn lost(&self, holder: &Holder, allocation: &Allocation, world: World<'_>) -> bool {
+        let address = allocation.slot.address;
+        let Some(alone) = self.alone.get(&address) else { return false };
+        let Some(faster) = alone.holder.as_ref().map(|h| &h.owner) else { return false };
+        let from_its_pool =
+            matches!(&alone.pools, Some(PoolChoice::Named(names)) if names.contains(&allocation.pool));
+        let seen = |h: &Holding| {
+            h.address == address && h.holder.as_ref().is_some_and(|h| h.owner.same(&holder.owner))
+        };
+        from_its_pool
+            && (&faster.group, &faster.kind) == (&holder.owner.group, &holder.owner.kind)
+            && !faster.same(&holder.owner)
+            && world.scope.serves(&holder.owner)
+            && world.scope.serves(faster)
+            && !world.holdings.iter().any(seen)
     }
 
     /// How far this entry can be relied on.

@@ -13,7 +13,7 @@ use mipam::pass::Outcome;
 use mipam::plan::Scope;
 use serde_json::Value;
 
-fn clean(world: &World) -> Outcome {
+pub(crate) fn clean(world: &World) -> Outcome {
     pass(world, &Bent::default(), Scope::default())
 }
 
