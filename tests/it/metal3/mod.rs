@@ -34,7 +34,7 @@ fn claim(name: &str) -> Value {
 }
 
 /// A machine whose device waits for an address of that pool, and its owner.
-fn machine(name: &str) -> [Value; 2] {
+pub(crate) fn machine(name: &str) -> [Value; 2] {
     let uid = format!("machine-of-{name}");
     let owner = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine",

@@ -4,6 +4,7 @@
 //! OpenShift machines and the ledger.
 
 mod leaks;
+mod metal3;
 mod one_address;
 mod stuck;
 
