@@ -137,6 +137,9 @@ pub enum Adopt {
     IfFree,
     /// In any case: it is in use, and if somebody else has it too, both have.
     Always,
+    /// In any case, and for this holder alone: where it was seen there is room for one of a kind, so who was to
+    /// get it from the same pool and is not seen with it has lost it.
+    Alone,
 }
 
 /// Addresses decided for one owner.

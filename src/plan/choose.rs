@@ -167,7 +167,7 @@ impl<'a> Chooser<'a> {
 
     /// The family of what the ledger has for a wish.
     fn held_family(&self, claim: &Claim, wish: &Wish) -> Option<Family> {
-        Family::BOTH.into_iter().find(|f| self.held(&claim.owner, wish, *f).is_some())
+        Family::BOTH.into_iter().find(|f| self.held(&claim.owner, wish, *f).next().is_some())
     }
 
     fn pick(

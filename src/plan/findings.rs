@@ -147,9 +147,9 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
 
 fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_>, decision: &mut Decision) {
     let recorded = records.at(slot).filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    let live = |h: &&Holder| !world.gone.contains(&h.owner);
-    let recorded: Vec<&Owner> =
-        recorded.iter().flat_map(|a| &a.holders).filter(live).map(|h| &*h.owner).collect();
+    let live = |a: &Allocation, h: &Holder| !world.gone.contains(&h.owner) && !records.lost(h, a, world);
+    let recorded = recorded.iter().flat_map(|a| a.holders.iter().filter(|h| live(a, h)));
+    let recorded: Vec<&Owner> = recorded.map(|h| &*h.owner).collect();
     let mut owners: Vec<&Owner> = recorded.clone();
     owners.extend(seen.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner)));
     let mut distinct: Vec<&Owner> = Vec::new();

@@ -4,7 +4,9 @@ use super::release::{FORCED_REST, rest};
 use super::{Board, Decision, Scope, World};
 use crate::addr::Family;
 use crate::ledger::Change;
-use crate::model::{Allocation, Claim, Gate, Holder, Owner, Problem, Slot, Standing};
+use crate::model::{
+    Adopt, Allocation, Claim, Gate, Holder, Holding, Owner, PoolChoice, Problem, Slot, Standing,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -17,6 +19,8 @@ pub(super) struct Records<'a> {
     allocations: &'a BTreeMap<Slot, Allocation>,
     /// Addresses whose entries cannot be read.
     unreadable: BTreeSet<IpAddr>,
+    /// What was seen where there is room for one holder.
+    alone: BTreeMap<IpAddr, &'a Holding>,
 }
 
 /// Owners that wait, owners that were seen, and what was seen on whom, each sorted.
@@ -64,7 +68,9 @@ impl<'a> Records<'a> {
     pub(super) fn read(world: World<'a>, board: &mut Board<'_>, decision: &mut Decision) -> Self {
         let allocations = world.ledger.allocations();
         let unreadable = world.ledger.unreadable().iter().filter_map(|u| u.address).collect();
-        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable };
+        let alone =
+            world.holdings.iter().filter(|h| h.adopt == Adopt::Alone).map(|h| (h.address, h)).collect();
+        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable, alone };
         for entry in world.ledger.unreadable() {
             if let Some(address) = entry.address {
                 board.block_everywhere(address);
@@ -117,7 +123,13 @@ impl<'a> Records<'a> {
             board.block(slot);
             return;
         }
-        let gone = |h: &&Holder| world.gone.contains(&h.owner) && world.scope.serves(&h.owner);
+        if allocation.holders.iter().all(|h| self.lost(h, allocation, world)) {
+            decision.changes.insert(slot.clone(), Change::Remove);
+            return;
+        }
+        let gone = |h: &&Holder| {
+            world.gone.contains(&h.owner) && world.scope.serves(&h.owner) || self.lost(h, allocation, world)
+        };
         let live: Vec<&Holder> = allocation.holders.iter().filter(|h| !gone(h)).collect();
         self.held.extend(live.iter().map(|h| (*h, allocation)));
         if !live.is_empty() {
@@ -208,6 +220,24 @@ impl<'a> Records<'a> {
             }
         }
         decision.binds.insert(allocation.slot.clone(), resting);
+    }
+
+    /// Has somebody else been faster to take what was recorded for this holder?
+    pub(super) fn lost(&self, holder: &Holder, allocation: &Allocation, world: World<'_>) -> bool {
+        let address = allocation.slot.address;
+        let Some(alone) = self.alone.get(&address) else { return false };
+        let Some(faster) = alone.holder.as_ref().map(|h| &h.owner) else { return false };
+        let from_its_pool =
+            matches!(&alone.pools, Some(PoolChoice::Named(names)) if names.contains(&allocation.pool));
+        let seen = |h: &Holding| {
+            h.address == address && h.holder.as_ref().is_some_and(|h| h.owner.same(&holder.owner))
+        };
+        from_its_pool
+            && (&faster.group, &faster.kind) == (&holder.owner.group, &holder.owner.kind)
+            && !faster.same(&holder.owner)
+            && world.scope.serves(&holder.owner)
+            && world.scope.serves(faster)
+            && !world.holdings.iter().any(seen)
     }
 
     /// How far this entry can be relied on.

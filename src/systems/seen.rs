@@ -28,9 +28,6 @@ const fn kind(
 
 const CAPI_ADDRESS: Kind =
     kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
-/// Known, so that a question about it is answered: its machines are not served yet.
-const CAPI_DEPLOYMENT: Kind =
-    kind("cluster.x-k8s.io", &["v1beta2", "v1beta1"], "MachineDeployment", "machinedeployments");
 const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
 const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
@@ -111,10 +108,6 @@ impl System for Seen {
 
     fn write(&self, _: &Claim, _: &[Given], _: &Scene<'_>) -> Chain {
         Chain::new()
-    }
-
-    fn parents(&self) -> &'static [Kind] {
-        &[CAPI_DEPLOYMENT]
     }
 }
 

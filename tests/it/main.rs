@@ -9,6 +9,7 @@ mod cli;
 mod fuzz;
 mod growth;
 mod ledger;
+mod metal3;
 mod peer_bugs;
 mod purity;
 mod race;

@@ -36,7 +36,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         holder: claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() }),
         stands_for: whose.map(|w| w.name),
         pools: index.pool_of(object).map(|p| PoolChoice::Named(pool::names(p))),
-        adopt: if claim.is_some() { Adopt::Always } else { Adopt::No },
+        adopt: if claim.is_some() { Adopt::Alone } else { Adopt::No },
     });
 }
 
@@ -62,7 +62,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     let Some(part) = scene.pools.iter().find(|p| p.name == given.pool) else { return Chain::new() };
     let name = name(ip_pool, &given.address.to_string());
     let mut chain = vec![claim::hold(&claim.owner), record(claim, given, part, ip_pool, &name)];
-    chain.push(claim::bind(&claim.owner, &name));
+    chain.push(claim::bind(object, &claim.owner, &name));
     chain.extend(For::of(object).map(|whose| machine::fill(&whose, given.address.to_string(), part)));
     chain
 }
@@ -93,9 +93,11 @@ fn record(claim: &Claim, given: &Given, part: &Pool, pool: &Object, name: &str) 
     let (name, target) = (name.to_owned(), IP_ADDRESS.at(&namespace, name));
     let same_spec = spec.clone();
     let build = move |before: &[Object]| {
-        // Owners without a uid (files) are no owners to a garbage collector.
+        // The owners of the claim too, as metal3 has it. Those without a uid (files) are no owners to a garbage
+        // collector.
         let claim = before.iter().rev().find(|o| o.kind() == IP_CLAIM.kind);
-        let owners = std::iter::once(pool_owner.clone()).chain(claim.map(owner));
+        let above = claim.map_or(&[][..], |c| c.array("/metadata/ownerReferences"));
+        let owners = above.iter().cloned().chain([pool_owner.clone()]).chain(claim.map(owner));
         let owners: Vec<Value> = owners.filter(|o| o["uid"] != "").collect();
         let mut object = Object(json!({
             "apiVersion": "ipam.metal3.io/v1alpha1",

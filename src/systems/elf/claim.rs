@@ -2,11 +2,11 @@
 
 use super::address::{self, update};
 use super::index::{For, Index};
-use super::{IP_CLAIM, NAME, pool};
+use super::{ELF_MACHINE, IP_CLAIM, NAME, pool};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Reason, Survey,
-    When, Wish, Write,
+    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Problem,
+    Reason, Survey, When, Wish, Write,
 };
 use crate::systems::paused;
 use serde_json::{Value, json};
@@ -27,6 +27,17 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         return;
     }
     let addresses = index.addresses_of(object);
+    if let (Some(holder), false) = (&stands_for, object.deleting()) {
+        let machine = ELF_MACHINE.at(&holder.owner.namespace, &holder.owner.name);
+        if index.observed.serves(ELF_MACHINE) && index.observed.find(&machine).is_none() {
+            let message = format!("{machine} is gone without it: delete the claim, and its address is free");
+            survey.problems.push(Problem::new(
+                "Orphaned",
+                &IP_CLAIM.at(object.namespace(), object.name()),
+                message,
+            ));
+        }
+    }
     if object.deleting() {
         if only_ours(object) {
             let writes = go(object, &addresses);
@@ -60,7 +71,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         if done {
             survey.settled.push(stands_for.map_or(owner, |h| h.owner));
         } else {
-            let writes = vec![hold(&owner), bind(&owner, kept.name())];
+            let writes = vec![hold(&owner), bind(object, &owner, kept.name())];
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
         return;
@@ -135,14 +146,16 @@ pub(super) fn hold(owner: &Arc<Owner>) -> Write {
 }
 
 /// Names the record of its address in the status of a claim, and takes what went wrong before out of it.
-pub(super) fn bind(owner: &Arc<Owner>, record: &str) -> Write {
+pub(super) fn bind(observed: &Object, owner: &Arc<Owner>, record: &str) -> Write {
     let (record, namespace) = (record.to_owned(), owner.namespace.to_string());
+    // Called where this name has no record any more, if there is one.
+    let stale = observed.text("/status/address/name").map(str::to_owned);
     let edit = move |object: &Object| {
         let named = object.text("/status/address/name");
         if named == Some(&record) && object.text("/status/errorMessage").is_none() {
             return Edited::Already;
         }
-        if object.deleting() || named.is_some_and(|n| n != record) {
+        if object.deleting() || named.is_some_and(|n| n != record && Some(n) != stale.as_deref()) {
             return Edited::Moot;
         }
         let mut edited = object.clone();
@@ -183,6 +196,6 @@ pub(super) fn finalizers(object: &Object) -> impl Iterator<Item = &str> {
 }
 
 /// Does nobody but metal3's finalizer hold it? Others still use its address.
-fn only_ours(object: &Object) -> bool {
+pub(super) fn only_ours(object: &Object) -> bool {
     finalizers(object).all(|f| f == FINALIZER)
 }

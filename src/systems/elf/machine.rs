@@ -69,6 +69,11 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             }
             continue;
         }
+        if let Some((_, claim)) = claims.iter().find(|(d, _)| *d == device) {
+            let why = format!("IPClaim/{} is being deleted; a new one is made when it is gone", claim.name());
+            survey.pending.push(wait(Some(device), Reason::Unreconciled, why));
+            continue;
+        }
         let selected = select::pool_of(object, &object.array(DEVICES)[device], index);
         match selected.and_then(|s| usable(s, index.serves)) {
             Ok(Selected { pool, others }) => {
@@ -217,12 +222,12 @@ fn leave(object: &Object, index: &Index<'_>) -> Chain {
     for claim in claims.clone() {
         let target = IP_CLAIM.at(claim.namespace(), claim.name());
         chain.push(Write { target, uid: claim.uid().to_owned(), action: Action::Delete });
-        if index.serves {
+        if index.serves && claim::only_ours(claim) {
             chain.extend(claim::go(claim, &index.addresses_of(claim)));
         }
     }
-    // A metal3 controller takes its time: the finalizer stays until the claims are gone.
-    if index.serves || claims.clone().next().is_none() {
+    // A metal3 controller and whoever else holds a claim take their time: the finalizer stays until all are gone.
+    if claims.clone().all(|c| index.serves && claim::only_ours(c)) {
         let target = ELF_MACHINE.at(object.namespace(), object.name());
         chain.push(Write { target, uid: object.uid().to_owned(), action: Action::Free(FINALIZER) });
     }
@@ -353,12 +358,15 @@ fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
 }
 
 /// The claims that a template's machines would make.
-pub(super) fn scaled(observed: &Observed, template: &Object, replicas: usize) -> Vec<(Kind, Object)> {
+pub(super) fn scaled(
+    observed: &Observed,
+    template: &Object,
+    is_there: impl Fn(&Object) -> bool,
+    replicas: usize,
+) -> Vec<(Kind, Object)> {
     let index = Index::new(observed, true);
-    let there = observed.all(ELF_MACHINE).iter().filter(|m| {
-        m.namespace() == template.namespace()
-            && m.annotation("cluster.x-k8s.io/cloned-from-name") == Some(template.name())
-    });
+    let there = observed.all(ELF_MACHINE).iter();
+    let there = there.filter(|m| m.namespace() == template.namespace() && !m.deleting() && is_there(m));
     let new = replicas.saturating_sub(there.count());
     let devices = template.array("/spec/template/spec/network/devices");
     let mut made = Vec::new();

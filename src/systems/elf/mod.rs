@@ -43,6 +43,7 @@ pub const IP_ADDRESS: Kind = Kind { kind: "IPAddress", plural: "ipaddresses", ..
 const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
 pub(super) const MACHINE: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
 pub(super) const CLUSTER: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
+const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
 const DEPLOYMENT: Kind = kind("apps", &["v1"], "Deployment", "deployments");
 const LEASE: Kind = kind("coordination.k8s.io", &["v1"], "Lease", "leases");
 
@@ -123,7 +124,7 @@ impl System for Elf {
     }
 
     fn parents(&self) -> &'static [Kind] {
-        &[TEMPLATE]
+        &[TEMPLATE, MACHINE_DEPLOYMENT]
     }
 
     fn scaled(
@@ -132,7 +133,18 @@ impl System for Elf {
         parent: (Kind, &Object),
         replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
-        let (kind, template) = parent;
-        (kind == TEMPLATE).then(|| machine::scaled(observed, template, replicas))
+        let (kind, object) = parent;
+        if kind == TEMPLATE {
+            let cloned = |m: &Object| m.annotation(select::CLONED_FROM) == Some(object.name());
+            return Some(machine::scaled(observed, object, cloned, replicas));
+        }
+        let infrastructure = "/spec/template/spec/infrastructureRef";
+        let of_elf = object.text(&format!("{infrastructure}/kind")) == Some(TEMPLATE.kind);
+        let name = object
+            .text(&format!("{infrastructure}/name"))
+            .filter(|_| kind == MACHINE_DEPLOYMENT && of_elf)?;
+        let template = observed.find(&TEMPLATE.at(object.namespace(), name))?;
+        let deployed = |m: &Object| m.label("cluster.x-k8s.io/deployment-name") == Some(object.name());
+        Some(machine::scaled(observed, template, deployed, replicas))
     }
 }

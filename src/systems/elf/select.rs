@@ -11,7 +11,7 @@ const GROUP: &str = "cluster.x-k8s.io/ip-pool-group";
 const NETWORK: &str = "cluster.x-k8s.io/network-name";
 const DEFAULT: &str = "cluster.x-k8s.io/ip-pool-default";
 const IS_DEFAULT: &str = "ippool.cluster.x-k8s.io/is-default";
-const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
+pub(super) const CLONED_FROM: &str = "cluster.x-k8s.io/cloned-from-name";
 
 /// Where pools for all clusters live.
 const COMMON: &str = "default";

@@ -4,6 +4,7 @@
 //! OpenShift machines and the ledger.
 
 mod leaks;
+mod metal3;
 mod one_address;
 mod stuck;
 
@@ -13,7 +14,7 @@ use mipam::pass::Outcome;
 use mipam::plan::Scope;
 use serde_json::Value;
 
-fn clean(world: &World) -> Outcome {
+pub(crate) fn clean(world: &World) -> Outcome {
     pass(world, &Bent::default(), Scope::default())
 }
 

@@ -156,7 +156,7 @@ fn holding(bytes: &mut Bytes<'_>, claims: &[Claim]) -> Holding {
         stands_for: (known.is_none() && bytes.one_in(2)).then(|| owner.name.to_string()),
         holder: known,
         pools: bytes.one_in(2).then(|| choice(bytes)),
-        adopt: *bytes.pick(&[Adopt::No, Adopt::IfFree, Adopt::Always]),
+        adopt: *bytes.pick(&[Adopt::No, Adopt::IfFree, Adopt::Always, Adopt::Alone]),
     }
 }
 
