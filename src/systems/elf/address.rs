@@ -93,11 +93,9 @@ fn record(claim: &Claim, given: &Given, part: &Pool, pool: &Object, name: &str) 
     let (name, target) = (name.to_owned(), IP_ADDRESS.at(&namespace, name));
     let same_spec = spec.clone();
     let build = move |before: &[Object]| {
-        // The owners of the claim too, as metal3 has it. Those without a uid (files) are no owners to a garbage
-        // collector.
+        // Owners without a uid (files) are no owners to a garbage collector.
         let claim = before.iter().rev().find(|o| o.kind() == IP_CLAIM.kind);
-        let above = claim.map_or(&[][..], |c| c.array("/metadata/ownerReferences"));
-        let owners = above.iter().cloned().chain([pool_owner.clone()]).chain(claim.map(owner));
+        let owners = std::iter::once(pool_owner.clone()).chain(claim.map(owner));
         let owners: Vec<Value> = owners.filter(|o| o["uid"] != "").collect();
         let mut object = Object(json!({
             "apiVersion": "ipam.metal3.io/v1alpha1",
