@@ -44,6 +44,7 @@ fn the_commands_of_the_readme_print_what_it_says() {
     let lab = root.join("examples/lab");
     let scratch = tempfile::tempdir().unwrap();
     copy(&lab, &scratch.path().join("examples/lab"));
+    copy(&root.join("examples/elf"), &scratch.path().join("examples/elf"));
     std::fs::copy(lab.join("ipam-config.yaml"), scratch.path().join("ipam-config.yaml")).unwrap();
     let bed = bed::shared(Profile::Own).lock();
     bed.namespace("mipam-system");
