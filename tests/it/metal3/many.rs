@@ -1,6 +1,6 @@
 //! More claims in one pool than a status with all of them could be written for.
 
-use crate::peer_bugs::clean;
+use crate::sim::bent::at_once;
 use crate::sim::stage::World;
 use mipam::model::Object;
 use mipam::systems::elf::{IP_ADDRESS, IP_CLAIM, IP_POOL};
@@ -32,8 +32,7 @@ fn more_than_twelve_thousand_addresses_of_one_pool_are_served() {
     for i in 0..MANY {
         world.sim.put(IP_CLAIM, &claim(i)).unwrap();
     }
-    world.accept();
-    let outcome = clean(&world);
+    let outcome = at_once(&world);
     assert_eq!((outcome.report.allocated.len(), outcome.report.pending.len()), (MANY, 0));
     let all = world.sim.all();
     let records = all.iter().filter(|(k, _)| *k == IP_ADDRESS);
@@ -45,9 +44,8 @@ fn more_than_twelve_thousand_addresses_of_one_pool_are_served() {
     }
 
     world.sim.put(IP_CLAIM, &claim(MANY)).unwrap();
-    world.accept();
-    let outcome = clean(&world);
+    let outcome = at_once(&world);
     // Its finalizer, record and status, and one page of the ledger.
     assert_eq!((outcome.report.allocated.len(), outcome.changed.len()), (1, 4), "{:?}", outcome.changed);
-    assert!(clean(&world).changed.is_empty(), "an idle pass writes");
+    assert!(at_once(&world).changed.is_empty(), "an idle pass writes");
 }
