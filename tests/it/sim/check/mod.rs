@@ -67,8 +67,17 @@ impl Checker {
                 let before = self.world.clone();
                 self.world.apply(&event);
                 self.page(object.name(), &before, rules);
+            } else if event.kind.kind == "IPAddress" && event.verb == Verb::Added {
+                // S1: one record of an address, whatever claims and pools there are.
+                let all = sim.all();
+                let same = all.iter().filter(|(k, o)| {
+                    *k == event.kind && o.text("/spec/address") == object.text("/spec/address")
+                });
+                assert_eq!(same.count(), 1, "S1: {} is of an address that another one has", object.name());
             } else {
-                assert!(object.name().starts_with("mipam-"), "S5: {} was written", object.name());
+                let served = ["ElfMachine", "IPClaim", "IPAddress", "IPPool"].contains(&event.kind.kind);
+                let ours = served || object.name().starts_with("mipam-");
+                assert!(ours, "S5: {} was written", object.name());
             }
         }
     }

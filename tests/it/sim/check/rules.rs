@@ -39,6 +39,10 @@ impl Rules {
 
     /// S2: a host of this name may have the address.
     pub fn allows(&self, address: IpAddr, network: &str, name: &str) {
+        if self.config.pools.is_empty() {
+            // The pools are objects, and what they give is compared with what is expected of the scenario.
+            return;
+        }
         let bad = |why: &str| panic!("S2: {address} was given to {name}: {why}");
         let near = || self.config.pools.iter().filter(|p| *p.network == *network);
         let Some(pool) = near().find(|p| within(p, address)) else { return bad("it is in no pool") };
