@@ -4,7 +4,7 @@ use super::records::{Firmness, Records};
 use super::{Board, Decision, World};
 use crate::ledger::Change;
 use crate::model::{
-    Adopt, Allocation, Holder, Holding, Network, Owner, Pool, PoolChoice, Problem, Slot, Standing,
+    Adopt, Allocation, Holder, Holding, Network, Owner, Pool, PoolChoice, Problem, Seconds, Slot, Standing,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -121,7 +121,10 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         Some(Change::Remove) => None,
         None => records.at(slot).cloned(),
     };
+    let stranger = |a: &Allocation| !a.holders.iter().any(|h| h.owner.same_name(&holder.owner));
     let adopted = match existing {
+        // A late writer may still give it to whom it rests for: who waits does not get it before that is over.
+        Some(a) if holding.adopt == Adopt::IfFree && stranger(&a) && rests(&a, world.now) => return,
         // It rests, or its record was withdrawn, and yet it is in use: it is bound again.
         Some(a) if matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus) => fresh(),
         None => fresh(),
@@ -143,6 +146,15 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         }
     };
     decision.changes.insert(slot.clone(), Change::Put(adopted));
+}
+
+/// Is it taken back from its holder, and not yet free for others?
+pub(super) fn rests(allocation: &Allocation, now: Seconds) -> bool {
+    match allocation.standing {
+        Standing::Cooling { until } => until > now,
+        Standing::Surplus => true,
+        _ => false,
+    }
 }
 
 fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_>, decision: &mut Decision) {

@@ -2,7 +2,7 @@
 
 use super::Decision;
 use super::choose::Chooser;
-use super::findings::{networks, serves, stands_for};
+use super::findings::{networks, rests, serves, stands_for};
 use super::records::Firmness;
 use crate::addr::unusable_in_subnet;
 use crate::ledger::Change;
@@ -37,16 +37,29 @@ impl Chooser<'_> {
                 return Some(format!("it is the network or broadcast address of pool {}", pool.name));
             }
         }
-        for network in networks(pools, preset.address, Some(&preset.pools)) {
+        let mut known = networks(pools, preset.address, Some(&preset.pools));
+        if known.is_empty() {
+            // No pool here has it, but another configuration may have given it.
+            let first = Slot { address: preset.address, network: "".into() };
+            let recorded = self.world.ledger.allocations().range(first..).map(|(slot, _)| slot);
+            let same = recorded.take_while(|slot| slot.address == preset.address);
+            known = same.map(|slot| slot.network.clone()).collect();
+        }
+        for network in known {
             let slot = Slot { address: preset.address, network };
             let recorded = match decision.changes.get(&slot) {
                 Some(Change::Put(new)) => Some(new),
                 Some(Change::Remove) => None,
                 None => self.records.at(&slot),
             };
-            let resting = |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. });
-            let holders = recorded.filter(|a| !resting(a)).map_or(&[][..], |a| &a.holders);
-            let live = holders.iter().filter(|h| !self.gone(h));
+            let rested =
+                |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. }) && !rests(a, self.world.now);
+            let holders = recorded.filter(|a| !rested(a)).map_or(&[][..], |a| &a.holders);
+            let resting = recorded.is_some_and(|a| rests(a, self.world.now));
+            if let Some(past) = holders.iter().find(|h| resting && !h.owner.same_name(owner)) {
+                return Some(format!("{} had it, and it rests", past.owner));
+            }
+            let live = holders.iter().filter(|h| !resting && !self.gone(h));
             if let Some(other) = live.map(|h| &h.owner).find(|o| !o.same(owner)) {
                 return Some(format!("{other} holds it"));
             }

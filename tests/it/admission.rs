@@ -40,7 +40,7 @@ async fn refusal(bed: &Bed, machine: &Value) -> Option<String> {
 
 /// Waits until the server, which hears of new figures a moment later, lets a machine through or does not.
 fn settles(bed: &Bed, refused: bool, why: &str) -> String {
-    bed.block_on(eventually(why, Duration::from_secs(30), async || {
+    bed.block_on(eventually(why, Duration::from_secs(180), async || {
         let answer = refusal(bed, &machine("probe")).await;
         (answer.is_some() == refused).then(|| answer.unwrap_or_default())
     }))

@@ -1,6 +1,7 @@
 //! Sets over several ledger objects, and records of which only one was written: what was found by the simulation.
 
 use super::*;
+use crate::model::Preset;
 
 fn slot(address: &str) -> Slot {
     Slot { address: address.parse().unwrap(), network: "".into() }
@@ -103,4 +104,23 @@ fn of_two_records_for_a_device_that_was_wiped_none_is_given_back() {
     let wiped = Claim { gate: Gate::Open, ..claim(&m, 1) };
     let status = [Holding { adopt: Adopt::No, ..holding(&m, "", "10.9.9.9".parse().unwrap()) }];
     assert!(lab.decide(&[wiped], &status, &[]).served.is_empty(), "nobody knows which one it had");
+}
+
+#[test]
+fn a_machine_is_not_let_go_with_an_address_that_another_has_or_rests_for_whatever_the_pools_are() {
+    let (other, m) = (owner("other", 1), owner("m", 2));
+    let rests = Standing::Cooling { until: 4_000_000_000 };
+    for (address, standing) in
+        [("10.9.0.1", Standing::Bound), ("10.0.0.9", rests), ("10.0.0.9", Standing::Surplus)]
+    {
+        let lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&other, "0", address, standing.clone())]);
+        let pools = claim(&m, 1).wishes.remove(0).pools;
+        let set = Preset { device: "0".into(), address: address.parse().unwrap(), pools };
+        let waits = Claim { wishes: Vec::new(), presets: vec![set], ..claim(&m, 1) };
+        let carried = [Holding { adopt: Adopt::IfFree, ..holding(&m, "0", address.parse().unwrap()) }];
+        // The other one waits, too: what is recorded for it is not taken out by this pass.
+        let decision = lab.decide(&[claim(&other, 1), waits], &carried, &[]);
+        let served: Vec<usize> = decision.served.iter().map(|s| s.claim).collect();
+        assert!(!served.contains(&1), "{address} {standing:?}: {:?}", decision.served);
+    }
 }
