@@ -73,7 +73,7 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran
             Action::Delete => delete(cluster, write, current).await,
             Action::Free(_) if current.is_none() => (Written::Already, None),
             Action::Free(finalizer) => {
-                match update(cluster, write, &without(finalizer), current, false).await {
+                match update(cluster, write, &Edit::free(finalizer), current, false).await {
                     // Gone, or another object by now: not held by this finalizer in either case.
                     (Written::Moot, _) => (Written::Already, None),
                     ended => ended,
@@ -177,21 +177,6 @@ async fn delete(cluster: &dyn Cluster, write: &Write, current: Option<Object>) -
         Err(ClusterError::Conflict(_)) => (Written::Moot, None),
         Err(error) => (failed(write, error), None),
     }
-}
-
-/// The object without a finalizer.
-fn without(finalizer: &'static str) -> Edit {
-    Edit::new(move |object| {
-        if !object.array("/metadata/finalizers").iter().any(|f| f == finalizer) {
-            return Edited::Already;
-        }
-        let mut edited = object.clone();
-        let metadata = edited.ensure_object(&["metadata"]);
-        if let Some(list) = metadata.get_mut("finalizers").and_then(|f| f.as_array_mut()) {
-            list.retain(|f| f != finalizer);
-        }
-        Edited::To(Box::new(edited))
-    })
 }
 
 fn failed(write: &Write, error: ClusterError) -> Written {

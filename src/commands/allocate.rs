@@ -24,19 +24,22 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     pass.dry_run = command.dry_run;
     pass.scope = crate::plan::Scope::default();
 
-    let sight = pass.look().await?;
-    let pool = context::pool(&sight.pools, &command.pool)?.clone();
+    // A hold in a configured pool needs no look of its own: the pass has one.
+    let configured = targets.is_none() && config.pools.iter().any(|p| *p.name == *command.pool);
+    let sight = if configured { None } else { Some(pass.look().await?) };
+    let pools = sight.as_ref().map_or(&config.pools[..], |s| &s.pools);
+    let pool = context::pool(pools, &command.pool)?.clone();
     if pool.foreign {
         let failure =
             Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
         return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
     }
-    let claim = match targets {
-        Some(targets) => for_object(&sight, targets, &config)?,
-        None => hold(command),
+    let claim = match (targets, &sight) {
+        (Some(targets), Some(sight)) => for_object(sight, targets, &config)?,
+        _ => hold(command),
     };
     pass.scope.only = Some(claim.whose().clone());
-    let claim = narrowed(claim, &pool, &sight.pools, command)?;
+    let claim = narrowed(claim, &pool, pools, command)?;
     drop(sight);
     let had = RefCell::new(Vec::new());
     let outcome = pass

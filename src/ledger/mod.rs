@@ -163,6 +163,13 @@ impl Ledger {
         &self.allocations
     }
 
+    /// The entries of an address, one for each network that has it.
+    pub fn of_address(&self, address: IpAddr) -> impl Iterator<Item = &Allocation> {
+        let first = Slot { address, network: "".into() };
+        let from = self.allocations.range(first..).map(|(_, allocation)| allocation);
+        from.take_while(move |a| a.slot.address == address)
+    }
+
     /// Entries that cannot be read.
     pub fn unreadable(&self) -> &[Unreadable] {
         &self.unreadable

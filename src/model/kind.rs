@@ -18,6 +18,16 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// A kind whose objects are in namespaces.
+    pub const fn namespaced(
+        group: &'static str,
+        versions: &'static [&'static str],
+        kind: &'static str,
+        plural: &'static str,
+    ) -> Self {
+        Self { group, versions, kind, plural, namespaced: true }
+    }
+
     /// `machines.machine.openshift.io`, or `nodes` for the core group.
     pub fn resource(&self) -> String {
         if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }

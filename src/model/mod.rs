@@ -26,6 +26,12 @@ pub use write::{Action, Chain, Edit, Edited, Make, Write};
 /// Seconds since the Unix epoch: the only clock that the pure rooms know, always handed in.
 pub type Seconds = i64;
 
+/// FNV-1a: the same on every machine and in every version.
+pub fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
 /// `2026-01-31T12:00:00Z`, as Kubernetes writes times.
 pub fn timestamp(seconds: Seconds) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| "invalid".to_owned(), |t| t.to_string())

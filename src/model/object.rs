@@ -47,6 +47,11 @@ impl Object {
         self.0.pointer("/metadata/deletionTimestamp").is_some_and(|v| !v.is_null())
     }
 
+    /// Does this finalizer hold it?
+    pub fn held_by(&self, finalizer: &str) -> bool {
+        self.array("/metadata/finalizers").iter().any(|f| f == finalizer)
+    }
+
     /// `metadata.labels[key]`
     pub fn label(&self, key: &str) -> Option<&str> {
         self.0.get("metadata")?.get("labels")?.get(key)?.as_str()

@@ -1,6 +1,7 @@
 //! Writes to the cluster, described: what decides makes them, what talks to the world carries them out.
 
 use super::{Object, ObjectRef};
+use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
 
@@ -53,6 +54,39 @@ impl Edit {
     /// Wraps the function.
     pub fn new(edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Self {
         Self(Arc::new(edit))
+    }
+
+    /// Puts a finalizer on an object that is not being deleted, nor barred in another way.
+    pub fn hold(finalizer: &'static str, barred: impl Fn(&Object) -> bool + Send + Sync + 'static) -> Self {
+        Self::new(move |object| {
+            if object.held_by(finalizer) {
+                return Edited::Already;
+            }
+            if object.deleting() || barred(object) {
+                return Edited::Moot;
+            }
+            let mut edited = object.clone();
+            let list = edited.ensure_object(&["metadata"]).entry("finalizers").or_insert_with(|| json!([]));
+            if let Some(list) = list.as_array_mut() {
+                list.push(finalizer.into());
+            }
+            Edited::To(Box::new(edited))
+        })
+    }
+
+    /// Takes a finalizer off.
+    pub fn free(finalizer: &'static str) -> Self {
+        Self::new(move |object| {
+            if !object.held_by(finalizer) {
+                return Edited::Already;
+            }
+            let mut edited = object.clone();
+            let metadata = edited.ensure_object(&["metadata"]);
+            if let Some(list) = metadata.get_mut("finalizers").and_then(|f| f.as_array_mut()) {
+                list.retain(|f| f != finalizer);
+            }
+            Edited::To(Box::new(edited))
+        })
     }
 
     /// What the object should become.

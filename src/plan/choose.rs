@@ -9,6 +9,7 @@ use crate::addr::{Family, SpanSet};
 use crate::ledger::{Change, page};
 use crate::model::{
     Allocation, Claim, Gate, Given, Holder, Owner, Pool, PoolChoice, Problem, Reason, Slot, Standing, Wish,
+    hash,
 };
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -428,12 +429,9 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// A number that only the owner and its device decide (FNV-1a).
+/// A number that only the owner and its device decide.
 fn seed(owner: &Owner, device: &str) -> u64 {
-    let text = [&owner.namespace, "/", &owner.name, "/", device];
-    text.iter()
-        .flat_map(|t| t.bytes())
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    hash([&owner.namespace, "/", &owner.name, "/", device].iter().flat_map(|t| t.bytes()))
 }
 
 /// The pools of a wish by family. The first that fits decides the network; those of the same network that

@@ -54,11 +54,9 @@ fn counted(world: World<'_>, holding: &Holding) -> Vec<Network> {
     if let (Some(own), Some(holder)) = (&holding.pools, &holding.holder)
         && !world.pools.iter().any(|p| p.contains(address) && serves(own, p))
     {
-        let first = Slot { address, network: "".into() };
-        let entries =
-            world.ledger.allocations().range(first..).take_while(|(slot, _)| slot.address == address);
-        let its = entries.filter(|(_, a)| a.holders.iter().any(|h| h.owner.same(&holder.owner)));
-        let networks: Vec<Network> = its.map(|(slot, _)| slot.network.clone()).collect();
+        let entries = world.ledger.of_address(address);
+        let its = entries.filter(|a| a.holders.iter().any(|h| h.owner.same(&holder.owner)));
+        let networks: Vec<Network> = its.map(|a| a.slot.network.clone()).collect();
         if !networks.is_empty() {
             return networks;
         }

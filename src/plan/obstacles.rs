@@ -40,10 +40,8 @@ impl Chooser<'_> {
         let mut known = networks(pools, preset.address, Some(&preset.pools));
         if known.is_empty() {
             // No pool here has it, but another configuration may have given it.
-            let first = Slot { address: preset.address, network: "".into() };
-            let recorded = self.world.ledger.allocations().range(first..).map(|(slot, _)| slot);
-            let same = recorded.take_while(|slot| slot.address == preset.address);
-            known = same.map(|slot| slot.network.clone()).collect();
+            let recorded = self.world.ledger.of_address(preset.address);
+            known = recorded.map(|a| a.slot.network.clone()).collect();
         }
         for network in known {
             let slot = Slot { address: preset.address, network };

@@ -17,20 +17,16 @@ pub(super) struct Seen;
 /// Core Nodes.
 const NODE: Kind = Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
 
-const fn kind(
-    group: &'static str,
-    versions: &'static [&'static str],
-    kind: &'static str,
-    plural: &'static str,
-) -> Kind {
-    Kind { group, versions, kind, plural, namespaced: true }
-}
+const CAPI_ADDRESS: Kind = Kind::namespaced(
+    "ipam.cluster.x-k8s.io",
+    &["v1beta2", "v1beta1", "v1alpha1"],
+    "IPAddress",
+    "ipaddresses",
+);
+const VMI: Kind =
+    Kind::namespaced("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
-const CAPI_ADDRESS: Kind =
-    kind("ipam.cluster.x-k8s.io", &["v1beta2", "v1beta1", "v1alpha1"], "IPAddress", "ipaddresses");
-const VMI: Kind = kind("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
-
-const IPAM_CLAIM: Kind = kind("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
+const IPAM_CLAIM: Kind = Kind::namespaced("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
 const INFRASTRUCTURE: Kind = Kind {
     group: "config.openshift.io",
     versions: &["v1"],

@@ -1,7 +1,7 @@
 //! Replaces files whole or not at all, and only if they are still what was read.
 
-use super::names;
 use crate::cluster::ClusterError;
+use crate::model::hash;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -145,7 +145,7 @@ pub(super) fn make(root: &Path, path: &Path) -> Result<(), ClusterError> {
 /// never read.
 fn draft_of(place: &Path) -> PathBuf {
     let name = place.file_name().unwrap_or_default();
-    place.with_file_name(format!(".mipam-{:016x}.tmp", names::hash(name.as_encoded_bytes())))
+    place.with_file_name(format!(".mipam-{:016x}.tmp", hash(name.as_encoded_bytes().iter().copied())))
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {

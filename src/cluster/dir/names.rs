@@ -1,6 +1,6 @@
 //! Where new objects go: a readable file name for each, safe whatever the object is called.
 
-use crate::model::Kind;
+use crate::model::{Kind, hash};
 use std::path::PathBuf;
 
 /// The folder of what mipam made, below the folder that is the cluster.
@@ -28,12 +28,7 @@ fn safe(name: &str) -> String {
         return name.to_owned();
     }
     let readable: String = name.chars().take(LONGEST).map(|c| if plain(c) { c } else { '_' }).collect();
-    format!("_{}-{:016x}", readable.trim_start_matches('.'), hash(name.as_bytes()))
-}
-
-/// FNV-1a: the same on every machine and in every version.
-pub(super) fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+    format!("_{}-{:016x}", readable.trim_start_matches('.'), hash(name.bytes()))
 }
 
 #[cfg(test)]

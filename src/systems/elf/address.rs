@@ -1,11 +1,11 @@
 //! metal3's `IPAddresses`: what they show to be in use, and how a claim gets one.
 
 use super::index::{For, Index};
-use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine, pool};
+use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Adopt, Chain, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, Owner, Pool, PoolChoice,
-    Problem, Survey, Write,
+    Action, Adopt, Chain, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, Owner, Pool, Problem,
+    Survey, Write,
 };
 use crate::systems::Scene;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         seen_on,
         holder: claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() }),
         stands_for: whose.map(|w| w.name),
-        pools: index.pool_of(object).map(|p| PoolChoice::Named(pool::names(p))),
+        pools: index.pool_of(object).map(|p| index.parsed(p).choice()),
         adopt: if claim.is_some() { Adopt::Alone } else { Adopt::No },
     });
 }

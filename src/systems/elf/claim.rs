@@ -2,14 +2,14 @@
 
 use super::address::{self, update};
 use super::index::{For, Index};
-use super::{ELF_MACHINE, IP_CLAIM, NAME, pool};
+use super::{ELF_MACHINE, IP_CLAIM, NAME};
 use crate::addr::parse_address;
 use crate::model::{
     Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Problem,
     Reason, Survey, When, Wish, Write,
 };
 use crate::systems::paused;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         }
         let done = object.text("/status/address/name") == Some(kept.name())
             && object.text("/status/errorMessage").is_none()
-            && finalizers(object).any(|f| f == FINALIZER);
+            && object.held_by(FINALIZER);
         if done {
             survey.settled.push(stands_for.map_or(owner, |h| h.owner));
         } else {
@@ -86,7 +86,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if ip_pool.deleting() {
         return wait(Reason::NoMatchingPool, format!("IPPool/{} is being deleted", ip_pool.name()));
     }
-    match wish(object, ip_pool) {
+    match wish(object, index.parsed(ip_pool).choice()) {
         Ok(wish) => survey.claims.push(Claim {
             owner,
             wishes: vec![wish],
@@ -106,10 +106,10 @@ fn known<'a>(owner: &'a Arc<Owner>, stands_for: Option<&'a Holder>) -> (&'a Owne
     stands_for.map_or((owner, ""), |h| (&h.owner, &h.device))
 }
 
-fn wish(object: &Object, ip_pool: &Object) -> Result<Wish, String> {
+fn wish(object: &Object, pools: PoolChoice) -> Result<Wish, String> {
     let asks = object.annotation(ASKS).map(parse_address).transpose();
     let asks: Option<IpAddr> = asks.map_err(|e| format!("annotation {ASKS}: {e}"))?;
-    Ok(Wish { device: "".into(), pools: PoolChoice::Named(pool::names(ip_pool)), asks, one: true })
+    Ok(Wish { device: "".into(), pools, asks, one: true })
 }
 
 /// The claim of an object that a person names.
@@ -128,21 +128,7 @@ pub(super) fn ask(object: &Object) -> Result<Claim, String> {
 
 /// Puts metal3's finalizer on a claim: before it has an address, or nobody would take it away again.
 pub(super) fn hold(owner: &Arc<Owner>) -> Write {
-    let edit = |object: &Object| {
-        if finalizers(object).any(|f| f == FINALIZER) {
-            return Edited::Already;
-        }
-        if object.deleting() {
-            return Edited::Moot;
-        }
-        let mut edited = object.clone();
-        let list = edited.ensure_object(&["metadata"]).entry("finalizers").or_insert_with(|| json!([]));
-        if let Some(list) = list.as_array_mut() {
-            list.push(FINALIZER.into());
-        }
-        Edited::To(Box::new(edited))
-    };
-    update(owner, Action::Update(Edit::new(edit)))
+    update(owner, Action::Update(Edit::hold(FINALIZER, |_| false)))
 }
 
 /// Names the record of its address in the status of a claim, and takes what went wrong before out of it.
@@ -191,11 +177,7 @@ pub(super) fn go(claim: &Object, addresses: &[&Object]) -> Vec<Write> {
     addresses.iter().flat_map(|a| address::remove(a)).chain([free]).collect()
 }
 
-pub(super) fn finalizers(object: &Object) -> impl Iterator<Item = &str> {
-    object.array("/metadata/finalizers").iter().filter_map(Value::as_str)
-}
-
 /// Does nobody but metal3's finalizer hold it? Others still use its address.
 pub(super) fn only_ours(object: &Object) -> bool {
-    finalizers(object).all(|f| f == FINALIZER)
+    object.array("/metadata/finalizers").iter().all(|f| f == FINALIZER)
 }

@@ -1,5 +1,6 @@
 //! The objects of a survey, by the questions that are asked of them.
 
+use super::pool::{self, Parsed};
 use super::{CLUSTER, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME};
 use crate::model::{Holder, Object, Observed, Owner};
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ pub(super) struct Index<'a> {
     addresses: BTreeMap<(&'a str, &'a str), Vec<&'a Object>>,
     /// Who has the right to a name of a claim that several devices would give it.
     names: BTreeMap<String, For>,
+    /// Every pool, read once, and how many records there are of it.
+    pools: BTreeMap<(&'a str, &'a str), (Parsed, u128)>,
+    none: Parsed,
 }
 
 impl<'a> Index<'a> {
@@ -68,10 +72,18 @@ impl<'a> Index<'a> {
                 claims.entry((whose.namespace, whose.name)).or_default().push((whose.device, claim));
             }
         }
+        let pool = |p: &'a Object| {
+            let parsed = pool::read(p, serves && !p.deleting());
+            ((p.namespace(), p.name()), (parsed, 0))
+        };
+        let mut pools: BTreeMap<_, _> = observed.all(IP_POOL).iter().map(pool).collect();
         let mut addresses: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for address in observed.all(IP_ADDRESS) {
-            let claim = address.text("/spec/claim/name").unwrap_or_default();
-            addresses.entry((address.namespace(), claim)).or_default().push(address);
+            let text = |pointer: &str| address.text(pointer).unwrap_or_default();
+            addresses.entry((address.namespace(), text("/spec/claim/name"))).or_default().push(address);
+            if let Some((_, records)) = pools.get_mut(&(address.namespace(), text("/spec/pool/name"))) {
+                *records += 1;
+            }
         }
         let mut names: BTreeMap<String, For> = BTreeMap::new();
         for machine in observed.all(super::ELF_MACHINE) {
@@ -81,7 +93,18 @@ impl<'a> Index<'a> {
                 names.entry(whose.plain_name()).or_insert(whose);
             }
         }
-        Self { observed, serves, claims, addresses, names }
+        Self { observed, serves, claims, addresses, names, pools, none: Parsed::default() }
+    }
+
+    /// What a pool is to the planner.
+    pub(super) fn parsed(&self, pool: &'a Object) -> &Parsed {
+        self.pools.get(&(pool.namespace(), pool.name())).map_or(&self.none, |(parsed, _)| parsed)
+    }
+
+    /// Has the pool more addresses than there are records of it? What the ledger has besides is for the planner.
+    pub(super) fn has_room(&self, pool: &'a Object) -> bool {
+        let known = self.pools.get(&(pool.namespace(), pool.name()));
+        known.is_some_and(|(parsed, records)| *records < parsed.size())
     }
 
     /// Has another device more right to the name of this claim?

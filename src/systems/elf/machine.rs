@@ -2,14 +2,15 @@
 //! that no claim is left behind.
 
 use super::address::edit_machine;
-use super::claim::{self, finalizers};
+use super::claim;
 use super::index::{For, Index, OWNER};
+use super::pool::Parsed;
 use super::select::{self, Selected};
 use super::{CLUSTER, ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
 use crate::addr::{Family, parse_address};
 use crate::model::{
     Action, Adopt, Chain, Chore, Edit, Edited, Holder, Holding, Kind, Make, Object, Observed, Owner,
-    PendingLine, Pool, Problem, Reason, Survey, When, Write,
+    PendingLine, Pool, Problem, Reason, Survey, When, Write, hash,
 };
 use crate::systems::paused;
 use serde_json::{Value, json};
@@ -29,7 +30,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let claims = index.claims_for(object);
     holdings(object, index, survey);
     if object.deleting() {
-        if finalizers(object).any(|f| f == FINALIZER) && !finalizers(object).any(|f| f == CAPE) {
+        if object.held_by(FINALIZER) && !object.held_by(CAPE) {
             let writes = leave(object, index);
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
@@ -75,7 +76,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             continue;
         }
         let selected = select::pool_of(object, &object.array(DEVICES)[device], index);
-        match selected.and_then(|s| usable(s, index.serves)) {
+        match selected.and_then(|s| usable(s, index)) {
             Ok(Selected { pool, others }) => {
                 if !others.is_empty() {
                     let message = format!(
@@ -95,10 +96,10 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
 }
 
 /// A device of this network type must have IPv4.
-fn usable(selected: Selected<'_>, serves: bool) -> Result<Selected<'_>, String> {
+fn usable<'a>(selected: Selected<'a>, index: &Index<'a>) -> Result<Selected<'a>, String> {
     let pool = selected.pool;
-    let (parts, problems) = super::pool::read(pool, serves);
-    if parts.iter().any(|p| p.family == Family::V4) {
+    let Parsed { pools, problems } = index.parsed(pool);
+    if pools.iter().any(|p| p.family == Family::V4) {
         return Ok(selected);
     }
     let why = problems.first().map_or("it has no IPv4 addresses", String::as_str);
@@ -141,7 +142,7 @@ fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
             ));
         }
     }
-    if !finalizers(object).any(|f| f == CAPE) {
+    if !object.held_by(CAPE) {
         return Some((
             Reason::Unreconciled,
             "CAPE has not taken it up yet (its finalizer is missing)".to_owned(),
@@ -152,24 +153,10 @@ fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
 
 /// Our finalizer on the machine.
 fn hold(object: &Object) -> Write {
-    let edit = |object: &Object| {
-        if finalizers(object).any(|f| f == FINALIZER) {
-            return Edited::Already;
-        }
-        if object.deleting() || paused(object).is_some() {
-            return Edited::Moot;
-        }
-        let mut edited = object.clone();
-        let list = edited.ensure_object(&["metadata"]).entry("finalizers").or_insert_with(|| json!([]));
-        if let Some(list) = list.as_array_mut() {
-            list.push(FINALIZER.into());
-        }
-        Edited::To(Box::new(edited))
-    };
     Write {
         target: ELF_MACHINE.at(object.namespace(), object.name()),
         uid: object.uid().to_owned(),
-        action: Action::Update(Edit::new(edit)),
+        action: Action::Update(Edit::hold(FINALIZER, |object| paused(object).is_some())),
     }
 }
 
@@ -206,12 +193,9 @@ fn claim_name(whose: &For, namespace: &str, index: &Index<'_>) -> String {
     if plain.len() <= LONGEST && !index.name_is_taken(whose, namespace) {
         return plain;
     }
-    let hash = whose.text().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
     let room = LONGEST - 17;
     let start = plain.get(..room.min(plain.len())).unwrap_or(&plain);
-    format!("{}-{hash:016x}", start.trim_end_matches(['-', '.']))
+    format!("{}-{:016x}", start.trim_end_matches(['-', '.']), hash(whose.text().bytes()))
 }
 
 /// Takes all claims of a machine away, then our finalizer. They are found by whom they name: the pool and the
@@ -289,7 +273,7 @@ fn netmask(prefix: u8) -> String {
 fn set(whose: &For, setting: Setting) -> Write {
     let index = whose.device;
     edit_machine(whose, move |object| {
-        if object.deleting() || paused(object).is_some() || !finalizers(object).any(|f| f == FINALIZER) {
+        if object.deleting() || paused(object).is_some() || !object.held_by(FINALIZER) {
             return Edited::Moot;
         }
         let Some(device) = object.array(DEVICES).get(index) else { return Edited::Moot };

@@ -21,31 +21,22 @@ pub struct Elf;
 
 const NAME: &str = "elf";
 
-const fn kind(
-    group: &'static str,
-    versions: &'static [&'static str],
-    kind: &'static str,
-    plural: &'static str,
-) -> Kind {
-    Kind { group, versions, kind, plural, namespaced: true }
-}
-
 /// SmartX's machines.
 pub const ELF_MACHINE: Kind =
-    kind("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
+    Kind::namespaced("infrastructure.cluster.x-k8s.io", &["v1beta1"], "ElfMachine", "elfmachines");
 const TEMPLATE: Kind = Kind { kind: "ElfMachineTemplate", plural: "elfmachinetemplates", ..ELF_MACHINE };
 /// metal3's pools.
-pub const IP_POOL: Kind = kind("ipam.metal3.io", &["v1alpha1"], "IPPool", "ippools");
+pub const IP_POOL: Kind = Kind::namespaced("ipam.metal3.io", &["v1alpha1"], "IPPool", "ippools");
 /// metal3's claims.
 pub const IP_CLAIM: Kind = Kind { kind: "IPClaim", plural: "ipclaims", ..IP_POOL };
 /// metal3's records of addresses.
 pub const IP_ADDRESS: Kind = Kind { kind: "IPAddress", plural: "ipaddresses", ..IP_POOL };
 const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
-pub(super) const MACHINE: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
-pub(super) const CLUSTER: Kind = kind("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
+pub(super) const MACHINE: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
+pub(super) const CLUSTER: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
 const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
-const DEPLOYMENT: Kind = kind("apps", &["v1"], "Deployment", "deployments");
-const LEASE: Kind = kind("coordination.k8s.io", &["v1"], "Lease", "leases");
+const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
+const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
 
 const SOURCES: &[Source] = &[
     Source { kind: IP_POOL, role: Role::Record },

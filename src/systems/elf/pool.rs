@@ -3,24 +3,40 @@
 use super::index::Index;
 use super::{IP_POOL, NAME};
 use crate::addr::{Family, Span, SpanSet, number, parse_address, parse_span, subnet};
-use crate::model::{Match, Network, Object, Order, Pool, PoolOrigin, Problem, Survey};
+use crate::model::{Match, Network, Object, Order, Pool, PoolChoice, PoolOrigin, Problem, Survey};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 const NETWORK: &str = "cluster.x-k8s.io/network-name";
 
-pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
-    let (pools, problems) = read(object, index.serves && !object.deleting());
-    survey.pools.extend(pools);
+pub(super) fn survey<'a>(object: &'a Object, index: &Index<'a>, survey: &mut Survey) {
+    let Parsed { pools, problems } = index.parsed(object);
+    survey.pools.extend(pools.iter().cloned());
     let reference = IP_POOL.at(object.namespace(), object.name());
-    survey.problems.extend(problems.into_iter().map(|p| Problem::new("Unreadable", &reference, p)));
+    survey.problems.extend(problems.iter().map(|p| Problem::new("Unreadable", &reference, p)));
 }
 
-/// The names of the pools that an `IPPool` is to the planner, in order.
-pub(super) fn names(object: &Object) -> Vec<Arc<str>> {
-    read(object, true).0.into_iter().map(|p| p.name).collect()
+/// What an `IPPool` is to the planner.
+#[derive(Default)]
+pub(super) struct Parsed {
+    /// The pools, in order.
+    pub(super) pools: Vec<Pool>,
+    /// What is wrong with some parts: the others are used all the same.
+    pub(super) problems: Vec<String>,
+}
+
+impl Parsed {
+    /// The choice of one of its pools.
+    pub(super) fn choice(&self) -> PoolChoice {
+        PoolChoice::Named(self.pools.iter().map(|p| p.name.clone()).collect())
+    }
+
+    /// How many addresses its ranges have.
+    pub(super) fn size(&self) -> u128 {
+        let ranges = self.pools.iter().flat_map(|p| &p.ranges);
+        ranges.fold(0, |sum, r| sum.saturating_add(r.len().unwrap_or(u128::MAX)))
+    }
 }
 
 /// A part of an `IPPool`: where addresses come from, and what goes with them.
@@ -37,8 +53,8 @@ impl Part {
     }
 }
 
-/// The pools, and what is wrong with some parts: the others are used all the same.
-pub(super) fn read(object: &Object, ours: bool) -> (Vec<Pool>, Vec<String>) {
+/// Reads an `IPPool`.
+pub(super) fn read(object: &Object, ours: bool) -> Parsed {
     let (mut problems, mut taken) = (Vec::new(), SpanSet::default());
     let mut pools: Vec<Pool> = Vec::new();
     for (at, value) in object.array("/spec/pools").iter().enumerate() {
@@ -66,7 +82,7 @@ pub(super) fn read(object: &Object, ours: bool) -> (Vec<Pool>, Vec<String>) {
         }
     }
     reserve(object, &mut pools, &mut problems);
-    (pools, problems)
+    Parsed { pools, problems }
 }
 
 fn pool(object: &Object, part: Part, number: usize, ours: bool) -> Pool {

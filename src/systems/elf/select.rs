@@ -1,7 +1,7 @@
 //! Which `IPPool` a device of a machine uses: the first of four steps that finds one.
 
 use super::index::Index;
-use super::{IP_ADDRESS, IP_POOL, TEMPLATE, pool};
+use super::{IP_POOL, TEMPLATE};
 use crate::model::Object;
 use serde_json::Value;
 
@@ -102,21 +102,7 @@ fn first<'a>(index: &Index<'a>, namespaces: &[&str], fits: impl Fn(&Object) -> b
         all.filter(|p| p.namespace() == *namespace && !p.deleting() && fits(p)).collect()
     };
     let hits = namespaces.iter().map(of).find(|hits| !hits.is_empty())?;
-    let pool = hits.iter().find(|p| has_room(index, p)).or(hits.first()).copied()?;
+    let pool = hits.iter().find(|p| index.has_room(p)).or(hits.first()).copied()?;
     let others = hits.iter().filter(|p| p.name() != pool.name());
     Some(Selected { pool, others: others.map(|p| format!("{}/{}", p.namespace(), p.name())).collect() })
-}
-
-/// Has the pool more addresses than there are records of it? What the ledger has besides is for the planner.
-fn has_room(index: &Index<'_>, object: &Object) -> bool {
-    let (pools, _) = pool::read(object, true);
-    let size = pools
-        .iter()
-        .flat_map(|p| &p.ranges)
-        .fold(0u128, |sum, r| sum.saturating_add(r.len().unwrap_or(u128::MAX)));
-    let records =
-        index.observed.all(IP_ADDRESS).iter().filter(|a| {
-            a.namespace() == object.namespace() && a.text("/spec/pool/name") == Some(object.name())
-        });
-    (records.count() as u128) < size
 }

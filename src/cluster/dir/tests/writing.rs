@@ -135,7 +135,7 @@ fn a_second_run_is_told_of_the_first() {
 fn drafts_that_a_killed_run_left_are_neither_read_nor_in_the_way() {
     let world = World::with(&[("a.yaml", &machine("a"))]);
     let cluster = world.open();
-    let draft = format!(".mipam-{:016x}.tmp", super::super::names::hash(b"a.yaml"));
+    let draft = format!(".mipam-{:016x}.tmp", crate::model::hash(*b"a.yaml"));
     world.put(&draft, "half");
     annotate(&cluster, MACHINE, "ns", "a");
     now(cluster.settle()).unwrap();
@@ -148,7 +148,7 @@ fn what_cannot_be_written_leaves_everything_as_it_was() {
     let cluster = world.open();
     annotate(&cluster, MACHINE, "ns", "a");
     annotate(&cluster, MACHINE, "ns", "b");
-    let in_the_way = world.dir().join(format!(".mipam-{:016x}.tmp", super::super::names::hash(b"b.yaml")));
+    let in_the_way = world.dir().join(format!(".mipam-{:016x}.tmp", crate::model::hash(*b"b.yaml")));
     fs::create_dir(&in_the_way).unwrap();
     let before = tree(&world.dir());
     let error = now(cluster.settle()).unwrap_err().to_string();
