@@ -25,9 +25,28 @@ const LARGEST_CONFIG: u64 = 4 << 20;
 pub(super) struct Context<'a> {
     pub(super) options: &'a ClusterOptions,
     pub(super) printer: &'a Printer,
+    /// The cluster and the time of whoever calls, instead of those that the options say and the clock shows.
+    pub(super) lent: Option<(&'a dyn Cluster, Seconds)>,
 }
 
-impl Context<'_> {
+/// A cluster that a command opened, or that was lent to it.
+pub(super) enum Opened<'a> {
+    Own(Box<dyn Cluster>),
+    Lent(&'a dyn Cluster),
+}
+
+impl<'a> std::ops::Deref for Opened<'a> {
+    type Target = dyn Cluster + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Own(cluster) => &**cluster,
+            Self::Lent(cluster) => *cluster,
+        }
+    }
+}
+
+impl<'a> Context<'a> {
     /// Reads the configuration.
     pub(super) fn config(&self) -> Result<Config, Failure> {
         self.config_if_any()?.ok_or_else(|| self.no_config())
@@ -106,7 +125,10 @@ impl Context<'_> {
     }
 
     /// Opens the cluster. `mode` is how a directory is written.
-    pub(super) async fn cluster(&self, mode: Mode) -> Result<Box<dyn Cluster>, Failure> {
+    pub(super) async fn cluster(&self, mode: Mode) -> Result<Opened<'a>, Failure> {
+        if let Some((cluster, _)) = self.lent {
+            return Ok(Opened::Lent(cluster));
+        }
         let Some(dir) = &self.options.dir else {
             let access = Access {
                 kubeconfig: self.options.kubeconfig.clone(),
@@ -114,9 +136,9 @@ impl Context<'_> {
                 server: self.options.apiserver.clone(),
                 timeout: self.options.request_timeout,
             };
-            return Ok(Box::new(KubeCluster::connect(&access).await?));
+            return Ok(Opened::Own(Box::new(KubeCluster::connect(&access).await?)));
         };
-        Ok(Box::new(self.directory(dir, mode)?))
+        Ok(Opened::Own(Box::new(self.directory(dir, mode)?)))
     }
 
     fn directory(&self, dir: &Path, mode: Mode) -> Result<DirCluster, Failure> {
@@ -166,7 +188,7 @@ impl Context<'_> {
             cluster,
             config,
             scope: self.scope(config)?,
-            now: now(),
+            now: self.lent.map_or_else(now, |(_, now)| now),
             in_flight: IN_FLIGHT,
             dry_run: false,
             progress,

@@ -14,39 +14,54 @@ mod status;
 pub use failure::{ExitStatus, Failure};
 
 use crate::cli::{self, Cli, Command, Format};
+use crate::cluster::Cluster;
+use crate::model::Seconds;
 use crate::output::Printer;
 use context::Context;
 
 /// Runs what was typed.
 pub fn run(cli: &Cli) -> ExitStatus {
-    let format = match &cli.command {
+    let printer = Printer::new(cli.output, format(&cli.command));
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&printer, &Failure::error(format!("cannot start: {error}"))),
+    };
+    let context = Context { options: &cli.cluster, printer: &printer, lent: None };
+    runtime.block_on(finished(cli, &context))
+}
+
+/// Runs what was typed on a cluster and at a time of the caller's.
+pub async fn run_on(cli: &Cli, cluster: &dyn Cluster, now: Seconds, printer: &Printer) -> ExitStatus {
+    finished(cli, &Context { options: &cli.cluster, printer, lent: Some((cluster, now)) }).await
+}
+
+fn format(command: &Command) -> Format {
+    match command {
         Command::Reconcile(c) => c.format.format,
         Command::Allocate(c) => c.format.format,
         Command::Release(c) => c.format.format,
         Command::Status(c) => c.format.format,
         Command::CheckCapacity(c) => c.format.format,
         Command::RenderNmstate(_) | Command::Completions(_) | Command::Man => Format::Table,
-    };
-    let printer = Printer::new(cli.output, format);
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failed(&printer, &Failure::error(format!("cannot start: {error}"))),
-    };
-    match runtime.block_on(dispatch(cli, &printer)) {
-        Ok(status) => status,
-        Err(failure) => failed(&printer, &failure),
     }
 }
 
-async fn dispatch(cli: &Cli, printer: &Printer) -> Result<ExitStatus, Failure> {
-    let context = Context { options: &cli.cluster, printer };
+async fn finished(cli: &Cli, context: &Context<'_>) -> ExitStatus {
+    match dispatch(cli, context).await {
+        Ok(status) => status,
+        Err(failure) => failed(context.printer, &failure),
+    }
+}
+
+async fn dispatch(cli: &Cli, context: &Context<'_>) -> Result<ExitStatus, Failure> {
+    let printer = context.printer;
     match &cli.command {
-        Command::Reconcile(command) => reconcile::run(&context, command).await,
-        Command::Allocate(command) => allocate::run(&context, command).await,
-        Command::Release(command) => release::run(&context, command).await,
-        Command::Status(command) => status::run(&context, command).await,
-        Command::RenderNmstate(command) => render::run(&context, command).await,
-        Command::CheckCapacity(command) => capacity::run(&context, command).await,
+        Command::Reconcile(command) => reconcile::run(context, command).await,
+        Command::Allocate(command) => allocate::run(context, command).await,
+        Command::Release(command) => release::run(context, command).await,
+        Command::Status(command) => status::run(context, command).await,
+        Command::RenderNmstate(command) => render::run(context, command).await,
+        Command::CheckCapacity(command) => capacity::run(context, command).await,
         Command::Completions(command) => {
             printer.data(&cli::completion(command.shell))?;
             Ok(ExitStatus::Fine)

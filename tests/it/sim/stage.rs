@@ -4,7 +4,7 @@ use super::check::{Checker, Rules};
 use super::fault::{Fault, Faulty};
 use crate::bed::documents;
 use mipam::cluster::sim::SimCluster;
-use mipam::cluster::{Answer, ClusterError};
+use mipam::cluster::{Answer, Cluster, ClusterError};
 use mipam::config::{self, Config};
 use mipam::ledger::{CONFIG_MAP, NAMESPACE_KIND};
 use mipam::model::{Kind, Object, ObjectRef};
@@ -35,6 +35,8 @@ pub struct World {
     pub config: Arc<Config>,
     pub checker: RefCell<Checker>,
     pub now: i64,
+    /// A person has said `--force`.
+    pub forced: bool,
 }
 
 impl World {
@@ -45,7 +47,7 @@ impl World {
     pub fn with(config: Config) -> Self {
         let sim = SimCluster::new(&kinds());
         let config = Arc::new(config);
-        Self { sim, config, checker: RefCell::default(), now: NOW }
+        Self { sim, config, checker: RefCell::default(), now: NOW, forced: false }
     }
 
     pub fn create(&self, yaml: &str) {
@@ -89,7 +91,9 @@ impl World {
 
     /// The rules of a run that begins now.
     fn rules(&self) -> Rules {
-        Rules::begin(&self.config, self.sim.version(), self.now)
+        let mut rules = Rules::begin(&self.config, self.sim.version(), self.now);
+        rules.forced = self.forced;
+        rules
     }
 
     /// A pass with a fault at one request; `None` where the process died. Also how many requests it made.
@@ -98,6 +102,16 @@ impl World {
         scope: &Scope,
         fault: Option<(usize, Fault)>,
     ) -> (Option<Result<Outcome, ObserveError>>, usize) {
+        self.under(scope, fault, async |cluster| self.settings(cluster, scope).run(&|_| ()).await).await
+    }
+
+    /// Whatever a process does, with a fault at one request; `None` where it died. Also how many requests it made.
+    pub async fn under<T>(
+        &self,
+        scope: &Scope,
+        fault: Option<(usize, Fault)>,
+        process: impl AsyncFnOnce(&dyn Cluster) -> T,
+    ) -> (Option<T>, usize) {
         let other = || -> Answer<'_, ()> {
             Box::pin(async {
                 match self.clean(scope).await {
@@ -112,8 +126,7 @@ impl World {
         let (at, fault) = fault.map_or((usize::MAX, None), |(at, fault)| (at, Some(fault)));
         let faulty = Faulty::new(&self.sim, at, fault, &other, &wrote);
         let outcome = {
-            let pass = self.settings(&faulty, scope);
-            let mut running = std::pin::pin!(pass.run(&|_| ()));
+            let mut running = std::pin::pin!(process(&faulty));
             std::future::poll_fn(|context| match running.as_mut().poll(context) {
                 Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
                 Poll::Pending if faulty.crashed.get() => Poll::Ready(None),
@@ -133,7 +146,7 @@ impl World {
         self.settings(&faulty, scope).run(&|_| ()).await
     }
 
-    pub fn settings<'a>(&'a self, cluster: &'a dyn mipam::cluster::Cluster, scope: &Scope) -> Pass<'a> {
+    pub fn settings<'a>(&'a self, cluster: &'a dyn Cluster, scope: &Scope) -> Pass<'a> {
         Pass {
             cluster,
             config: &self.config,
