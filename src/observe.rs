@@ -133,17 +133,44 @@ pub async fn look_again(
         );
         seen.problems.push(Problem::new("UnknownKind", &kind, message));
     }
-    let mut looks = futures_util::stream::iter(unseen)
+    look(cluster, seen, unseen, in_flight).await
+}
+
+/// Looks at these owners as they are now, whatever a list has shown of them.
+pub async fn look_closely(
+    cluster: &dyn Cluster,
+    seen: &mut Observation,
+    owners: impl IntoIterator<Item = Arc<Owner>>,
+    in_flight: usize,
+) -> Result<(), ClusterError> {
+    let known = owners.into_iter().filter_map(|o| systems::kind_of(&o.group, &o.kind).map(|kind| (o, kind)));
+    look(cluster, seen, known.collect(), in_flight).await
+}
+
+async fn look(
+    cluster: &dyn Cluster,
+    seen: &mut Observation,
+    owners: BTreeMap<Arc<Owner>, Kind>,
+    in_flight: usize,
+) -> Result<(), ClusterError> {
+    let mut looks = futures_util::stream::iter(owners)
         .map(|(owner, kind)| async move {
-            let found = cluster.get(&owner.reference(kind)).await;
-            (owner, found)
+            let target = owner.reference(kind);
+            let found = cluster.get(&target).await;
+            (owner, target, found)
         })
         .buffer_unordered(in_flight.max(1));
-    while let Some((owner, found)) = looks.next().await {
+    while let Some((owner, target, found)) = looks.next().await {
         match found {
-            Ok(object) if owner.is(&object) => {}
-            Ok(_) | Err(ClusterError::NotFound(_)) => {
+            Ok(object) => {
+                if !owner.is(&object) {
+                    seen.gone.insert(owner);
+                }
+                seen.observed.wrote(&target, Some(object));
+            }
+            Err(ClusterError::NotFound(_)) => {
                 seen.gone.insert(owner);
+                seen.observed.wrote(&target, None);
             }
             // Not an answer about that very object: nothing is freed by it.
             Err(ClusterError::NotServed(what)) => seen.notes.push(format!("{what} are not served here")),

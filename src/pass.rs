@@ -11,6 +11,7 @@ use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
 use crate::systems::{self, Scene};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,8 +138,21 @@ impl Pass<'_> {
         shrunk
     }
 
-    /// The whole pass.
+    /// The whole pass. What becomes free only by what it does is used at once.
     pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
+        let (mut outcome, mut unsettled) = self.turn(adjust).await?;
+        for _ in 0..ROUNDS {
+            if !unsettled || self.dry_run || !outcome.failures.is_empty() {
+                break;
+            }
+            let (later, more) = self.turn(adjust).await?;
+            (outcome, unsettled) = (outcome.then(later), more);
+        }
+        Ok(outcome)
+    }
+
+    /// Observes, decides and carries out; and whether that leaves more to decide.
+    async fn turn(&self, adjust: Adjust<'_>) -> Result<(Outcome, bool), ObserveError> {
         let cluster = Patient(self.cluster);
         let dry = Dry::new();
         let hand: &dyn Cluster = if self.dry_run { &dry } else { &cluster };
@@ -148,7 +162,7 @@ impl Pass<'_> {
             let mut sight = self.look_to_give().await?;
             adjust(&mut sight);
             let mut answers = self.tidy(hand, &mut sight, adjust).await?;
-            let decision = plan::decide(sight.world(&self.scope, self.now));
+            let decision = self.decide(&mut sight, adjust).await?;
             let mut recorded = None;
             if !self.dry_run {
                 self.progress.stage("recording addresses", 0);
@@ -186,9 +200,25 @@ impl Pass<'_> {
                 Ok(change) => outcome.changed.extend(change),
                 Err(error) => outcome.failures.push((publish::target().to_string(), error)),
             }
-            return Ok(outcome);
+            return Ok((outcome, decision.unsettled));
         }
         Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
+    }
+
+    /// Decides, with a closer look at everybody who would lose an address while it exists.
+    async fn decide(&self, sight: &mut Sight, adjust: Adjust<'_>) -> Result<Decision, ObserveError> {
+        let mut looked_at = BTreeSet::new();
+        loop {
+            let decision = plan::decide(sight.world(&self.scope, self.now));
+            let unsure: Vec<_> = decision.loses.difference(&looked_at).cloned().collect();
+            if unsure.is_empty() {
+                return Ok(decision);
+            }
+            looked_at.extend(unsure.iter().cloned());
+            observe::look_closely(&Patient(self.cluster), &mut sight.seen, unsure, self.in_flight).await?;
+            sight.survey(self.config);
+            adjust(sight);
+        }
     }
 
     /// Publishes what this pass has left, where a person wants that.

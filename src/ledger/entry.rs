@@ -14,6 +14,8 @@ struct Text {
     holders: Vec<Holder>,
     pool: std::sync::Arc<str>,
     since: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    adopted: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     set: Vec<SlotText>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,6 +103,7 @@ pub(super) fn encode(allocation: &Allocation) -> String {
         holders: allocation.holders.clone(),
         pool: allocation.pool.clone(),
         since: timestamp(allocation.since),
+        adopted: allocation.adopted,
         set: Vec::new(),
         bound: None,
         home: None,
@@ -142,7 +145,8 @@ pub(super) fn decode(key: &str, value: &Value) -> Result<Allocation, String> {
         (None, None, None, false) => Standing::Bound,
         _ => return Err("it has more than one standing".to_owned()),
     };
-    Ok(Allocation { slot, holders: text.holders, pool: text.pool, since: time(&text.since)?, standing })
+    let (holders, pool, adopted) = (text.holders, text.pool, text.adopted);
+    Ok(Allocation { slot, holders, pool, since: time(&text.since)?, adopted, standing })
 }
 
 #[cfg(test)]
@@ -171,6 +175,7 @@ mod tests {
                     holders: vec![holder],
                     pool: "lab".into(),
                     since: 1_700_000_000,
+                    adopted: at.address.is_ipv4(),
                     standing: standing.clone(),
                 };
                 let key = key(&at);

@@ -24,6 +24,8 @@ pub struct Allocation {
     pub pool: Arc<str>,
     /// When it was recorded.
     pub since: Seconds,
+    /// It was found on its owner, not given to it: what the owner had before may still be in use.
+    pub adopted: bool,
     /// How firm it is.
     pub standing: Standing,
 }

@@ -16,6 +16,23 @@ impl Ran {
     }
 }
 
+impl Outcome {
+    /// With what another turn of the same pass did after it.
+    pub(super) fn then(mut self, later: Self) -> Self {
+        self.granted.extend(later.granted);
+        self.changed.extend(later.changed);
+        let earlier = std::mem::replace(&mut self.report, later.report);
+        self.report.kept = earlier.kept;
+        self.report.allocated.extend(earlier.allocated);
+        self.report.released.splice(0..0, earlier.released);
+        self.report.problems.extend(earlier.problems);
+        self.report.allocated.sort();
+        self.report.problems.sort();
+        self.report.problems.dedup();
+        Self { failures: later.failures, warnings: later.warnings, notes: later.notes, ..self }
+    }
+}
+
 /// Everything that is said about a pass.
 pub(super) fn finish(
     pass: &Pass<'_>,

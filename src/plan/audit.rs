@@ -4,17 +4,28 @@
 use super::board::unusable;
 use super::findings::{networks, place, stand_for_the_same, stands_for};
 use super::{Decision, World};
-use crate::addr::SpanSet;
+use crate::addr::{Family, SpanSet};
 use crate::ledger::Change;
-use crate::model::{Adopt, Allocation, Holding, Pool, PoolOrigin, Problem, Slot, Standing};
-use std::collections::BTreeMap;
+use crate::model::{Adopt, Allocation, Holder, Holding, Pool, PoolOrigin, Problem, Slot, Standing};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 /// What is wrong beyond what a decision reports: entries whose owner is gone, entries that an interrupted run
 /// left, addresses of owners that the ledger lacks, and addresses of pools that others use.
 pub fn audit(world: World<'_>, decision: &Decision) -> Vec<Problem> {
     let entries = world.ledger.allocations().values();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    let mut problems: Vec<Problem> = held.flat_map(|a| of_entry(a, world, decision)).collect();
+    let mut carried: BTreeMap<(&Holder, Family), BTreeSet<IpAddr>> = BTreeMap::new();
+    for holding in world.holdings.iter().filter(|h| h.adopt == Adopt::Always) {
+        if let Some(holder) = &holding.holder {
+            carried.entry((holder, Family::of(holding.address))).or_default().insert(holding.address);
+        }
+    }
+    let mut problems: Vec<Problem> = Vec::new();
+    for allocation in held {
+        problems.extend(of_entry(allocation, world, decision));
+        problems.extend(replaced(allocation, &carried, decision));
+    }
 
     let never: Vec<SpanSet> = world.pools.iter().map(|p| unusable(p, world.pools)).collect();
     let mut seen: BTreeMap<Slot, Vec<&Holding>> = BTreeMap::new();
@@ -63,6 +74,27 @@ fn of_entry(allocation: &Allocation, world: World<'_>, decision: &Decision) -> V
         );
     }
     problems
+}
+
+/// An entry of an owner that carries another address instead.
+fn replaced(
+    allocation: &Allocation,
+    carried: &BTreeMap<(&Holder, Family), BTreeSet<IpAddr>>,
+    decision: &Decision,
+) -> Option<Problem> {
+    let slot = &allocation.slot;
+    let [holder] = allocation.holders.as_slice() else { return None };
+    let instead =
+        carried.get(&(holder, Family::of(slot.address))).filter(|a| !a.contains(&slot.address))?.first()?;
+    let left = allocation.standing == Standing::Surplus || decision.changes.contains_key(slot);
+    (!left && !decision.binds.contains_key(slot)).then(|| {
+        let message = format!(
+            "the ledger has {} for it, and it carries {instead}, which was put there by hand: the first one stays its own as long as it exists, because what runs there may still use it; if nothing does: {} --force",
+            place(slot.address, &slot.network),
+            release(allocation)
+        );
+        Problem::new("Replaced", &holder.owner, message).at(slot)
+    })
 }
 
 /// The command that frees an address.

@@ -76,11 +76,13 @@ impl<'a> Chooser<'a> {
                 for pick in picks.iter().filter(|p| p.from_free) {
                     self.board.unblock(&pick.slot);
                 }
-                // Half a set that a pass left behind would keep others waiting.
+                // Half a set that a pass left behind would keep others waiting. All of it goes, its home first: a
+                // part that went alone would not be missed by whoever binds the set. What another owner was
+                // found to have is recorded for that one by now, and binds nothing for this one.
                 for (_, half) in self.records.held_by(&claim.owner) {
-                    if self.records.firmness(half) == Firmness::Tentative && !self.shared(&claim.owner, half)
-                    {
-                        decision.changes.insert(half.slot.clone(), Change::Remove);
+                    if self.records.firmness(half) == Firmness::Tentative {
+                        decision.changes.entry(half.slot.clone()).or_insert(Change::Remove);
+                        decision.unsettled = true;
                     }
                 }
                 return Err(why);
@@ -188,16 +190,18 @@ impl<'a> Chooser<'a> {
             from_free,
             firm,
         };
-        // What is firm before what is not.
-        let held = || self.held(owner, wish, family);
-        if let Some(held) = held().find(|a| self.settled(a)).or_else(|| held().next()) {
+        // What it can have before what it cannot, and what is firm before what is not.
+        let pool_here = |a: &Allocation| self.pool_of(&a.slot, pools);
+        let usable = |a: &Allocation| pool_here(a).is_some_and(|p| self.barred(owner, &a.slot, p).is_none());
+        let held = self.held(owner, wish, family).min_by_key(|a| (!usable(a), !self.settled(a)));
+        if let Some(held) = held {
             let address = held.slot.address;
             let unavailable = |why: String| Err((held.pool.to_string(), Reason::AddressUnavailable, why));
             let asked_other = wish.asks.filter(|a| Family::of(*a) == family && *a != address);
             if let Some(asked) = asked_other {
                 return unavailable(format!("it holds {address} already, so it cannot get {asked}"));
             }
-            match self.pool_of(&held.slot, pools) {
+            match pool_here(held) {
                 None if self
                     .pool_of(&held.slot, &(0..self.world.pools.len()).collect::<Vec<_>>())
                     .is_none() =>
@@ -305,9 +309,9 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// Entries of an owner that still waits, for devices that have another address by now. They are only
-    /// marked: they are freed when the owner no longer waits, because until then a late writer may still
-    /// give them to it.
+    /// Entries of an owner that still waits, for devices that have another address by now. What is binding is only
+    /// marked: it is freed when the owner no longer waits, because until then a late writer may still give it
+    /// to it. What is tentative goes at once: whoever would bind it fails at its home.
     fn mark_surplus(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) {
         for (_, allocation) in self.records.held_by(&claim.owner) {
             let wanted = picks.iter().any(|p| p.slot == allocation.slot);
@@ -315,9 +319,18 @@ impl<'a> Chooser<'a> {
             let carried = carried.filter_map(|h| h.holder.as_ref()).any(|h| h.owner.same(&claim.owner));
             // What it carries may be from pools that only another configuration has.
             let carried = carried || claim.presets.iter().any(|p| p.address == allocation.slot.address);
-            if wanted || carried || claim.gate == Gate::Asked || self.shared(&claim.owner, allocation) {
+            if wanted || carried || claim.gate == Gate::Asked {
                 continue;
             }
+            if self.records.firmness(allocation) == Firmness::Tentative {
+                decision.changes.entry(allocation.slot.clone()).or_insert(Change::Remove);
+                decision.unsettled = true;
+                continue;
+            }
+            if self.shared(&claim.owner, allocation) {
+                continue;
+            }
+            decision.unsettled = true;
             let marked = Allocation { standing: Standing::Surplus, ..allocation.clone() };
             match &allocation.standing {
                 Standing::Surplus => {}
@@ -370,6 +383,7 @@ impl<'a> Chooser<'a> {
                 holders: vec![Holder { owner: claim.owner.clone(), device: pick.device.clone() }],
                 pool: self.world.pools[pick.pool].name.clone(),
                 since: before.map_or(self.world.now, |a| a.since),
+                adopted: false,
                 standing,
             };
             if let Standing::Home { set, .. } = &allocation.standing {

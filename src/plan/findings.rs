@@ -107,11 +107,12 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
     };
     let pool = world.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
     let Some(pool) = pool.filter(|_| !records.unreadable(slot.address)) else { return };
-    let fresh = || Allocation {
+    let fresh = |adopted| Allocation {
         slot: slot.clone(),
         holders: vec![holder.clone()],
         pool: pool.name.clone(),
         since: world.now,
+        adopted,
         standing: Standing::Bound,
     };
     let existing = match decision.changes.get(slot) {
@@ -124,8 +125,10 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         // A late writer may still give it to whom it rests for: who waits does not get it before that is over.
         Some(a) if holding.adopt == Adopt::IfFree && stranger(&a) && rests(&a, world.now) => return,
         // It rests, or its record was withdrawn, and yet it is in use: it is bound again.
-        Some(a) if matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus) => fresh(),
-        None => fresh(),
+        Some(a) if matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus) => {
+            fresh(a.adopted || !a.holders.iter().any(|h| h.owner.same(&holder.owner)))
+        }
+        None => fresh(true),
         Some(a) if a.holders.iter().any(|h| h.owner.same(&holder.owner)) => {
             if records.firmness(&a) == Firmness::Firm {
                 return;

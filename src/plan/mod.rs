@@ -91,6 +91,12 @@ pub struct Decision {
     pub changes: BTreeMap<Slot, Change>,
     /// Home entries to be made binding, or to be withdrawn, once all of [`Decision::changes`] are recorded.
     pub binds: BTreeMap<Slot, Allocation>,
+    /// Owners that lose an entry though they exist, because they have another address instead. A list may be old:
+    /// they are looked at once more before anything is taken from them.
+    pub loses: BTreeSet<Arc<Owner>>,
+    /// What is taken out of the ledger here is free for others only when that is done, or when its owner is
+    /// written: deciding once more right after that does more.
+    pub unsettled: bool,
 }
 
 /// The addresses of one claim.

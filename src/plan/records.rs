@@ -30,7 +30,7 @@ struct Wishes<'a> {
     /// Owners that were served and have lost an address: nobody can tell which one it was.
     wiped: Vec<&'a Owner>,
     seen: Vec<&'a Owner>,
-    /// Which devices have an address, and of which family.
+    /// Which devices have an address that mipam has given them, and of which family.
     equipped: Vec<(&'a Holder, Family)>,
     in_use: Vec<IpAddr>,
 }
@@ -47,7 +47,11 @@ impl<'a> Wishes<'a> {
             waiting: sorted(closed.into_iter().map(|c| &*c.owner)),
             wiped: sorted(open.into_iter().map(|c| &*c.owner)),
             seen: sorted(held().map(|(holder, _)| &*holder.owner)),
-            equipped: sorted(held().map(|(holder, address)| (holder, Family::of(address)))),
+            equipped: sorted(
+                held()
+                    .filter(|(holder, address)| world.ledger.of_address(*address).any(|a| gives(a, holder)))
+                    .map(|(holder, address)| (holder, Family::of(address))),
+            ),
             in_use: sorted(world.holdings.iter().map(|h| h.address)),
         }
     }
@@ -111,14 +115,19 @@ impl<'a> Records<'a> {
             // Nobody gets it before it is taken out: who recorded it anew for its old set, word for word, would
             // change nothing, and a run that still sees it void could give it to another unnoticed.
             decision.changes.insert(slot.clone(), Change::Remove);
+            decision.unsettled = true;
             board.block(slot);
             return;
         }
         if self.unwanted(allocation, wishes, world.scope) {
             decision.changes.insert(slot.clone(), Change::Remove);
+            if allocation.standing == Standing::Surplus {
+                decision.loses.extend(allocation.holders.iter().map(|h| h.owner.clone()));
+            }
             return;
         }
         if self.superseded(allocation, wishes, world.scope) {
+            decision.loses.extend(allocation.holders.iter().map(|h| h.owner.clone()));
             self.withdraw(allocation, world, wishes, decision);
             board.block(slot);
             return;
@@ -183,8 +192,10 @@ impl<'a> Records<'a> {
             })
     }
 
-    /// Has the owner got another address where it should have had this one? Two runs that saw the world
-    /// differently may each have recorded one for it, in different objects; only one of them was written.
+    /// Has the owner been given another address where it should have had this one? Two runs that saw the world
+    /// differently may each have recorded one for it, in different objects; only one of them was written. Where a
+    /// person has replaced the address by hand it is another matter: what runs on it may still use the old
+    /// one, so that one stays its own.
     fn superseded(&self, allocation: &Allocation, wishes: &Wishes<'_>, scope: &Scope) -> bool {
         let family = Family::of(allocation.slot.address);
         self.firmness(allocation) == Firmness::Firm
@@ -196,8 +207,8 @@ impl<'a> Records<'a> {
             })
     }
 
-    /// Lets a superseded entry rest, as long as one that was released by force: a person may have replaced the
-    /// address by hand, and changes it back. What hangs on it stands on its own first.
+    /// Lets a superseded entry rest, as long as one that was released by force. What hangs on it stands on its own
+    /// first.
     fn withdraw(
         &self,
         allocation: &Allocation,
@@ -290,6 +301,11 @@ impl<'a> Records<'a> {
     pub(super) fn at(&self, slot: &Slot) -> Option<&'a Allocation> {
         self.allocations.get(slot)
     }
+}
+
+/// Was it given to this holder? Perhaps by a late writer, after it was taken back.
+fn gives(allocation: &Allocation, holder: &Holder) -> bool {
+    !allocation.adopted && allocation.holders.contains(holder)
 }
 
 fn sorted<T: Ord>(all: impl Iterator<Item = T>) -> Vec<T> {

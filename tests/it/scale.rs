@@ -66,7 +66,8 @@ fn entry(slot: Slot, namespace: &str, names: &[&str], pool: &str, standing: Stan
         device: "0".into(),
     };
     let holders = names.iter().map(holder).collect();
-    let allocation = Allocation { slot: slot.clone(), holders, pool: pool.into(), since: NOW, standing };
+    let allocation =
+        Allocation { slot: slot.clone(), holders, pool: pool.into(), since: NOW, adopted: false, standing };
     (slot, Change::Put(allocation))
 }
 

@@ -13,6 +13,7 @@ fn entry(owner: &Arc<Owner>, device: &str, address: &str, standing: Standing) ->
         holders: vec![Holder { owner: owner.clone(), device: device.into() }],
         pool: "a".into(),
         since: 1_000_000,
+        adopted: false,
         standing,
     };
     (slot(address), Change::Put(allocation))
@@ -122,5 +123,50 @@ fn a_machine_is_not_let_go_with_an_address_that_another_has_or_rests_for_whateve
         let decision = lab.decide(&[claim(&other, 1), waits], &carried, &[]);
         let served: Vec<usize> = decision.served.iter().map(|s| s.claim).collect();
         assert!(!served.contains(&1), "{address} {standing:?}: {:?}", decision.served);
+    }
+}
+
+#[test]
+fn a_tentative_set_that_cannot_be_finished_goes_as_a_whole() {
+    // Its home is seen on somebody else. Whoever binds the set at its home must notice that a part went.
+    let (m, other) = (owner("m", 1), owner("other", 2));
+    let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
+    let entries = vec![
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: false }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255") }),
+    ];
+    let lab = lab(&["10.0.0.255-10.0.1.0"], entries);
+    let status = [Holding { adopt: Adopt::No, ..holding(&other, "", "10.0.0.255".parse().unwrap()) }];
+    let decision = lab.decide(&[claim(&m, 2)], &status, &[]);
+    assert!(decision.served.is_empty(), "{:?}", decision.served);
+    let removed: Vec<&Slot> =
+        decision.changes.iter().filter(|(_, c)| **c == Change::Remove).map(|(slot, _)| slot).collect();
+    assert_eq!(removed, [&slot("10.0.0.255"), &slot("10.0.1.0")]);
+}
+
+#[test]
+fn of_what_an_owner_holds_it_gets_what_it_can_have() {
+    let m = owner("m", 1);
+    let entries =
+        vec![entry(&m, "0", "10.0.0.8", Standing::Bound), entry(&m, "0", "10.0.0.9", Standing::Bound)];
+    let mut lab = lab(&["10.0.0.8-10.0.0.9"], entries);
+    lab.pools[0].gateway = Some("10.0.0.8".parse().unwrap());
+    assert_eq!(lab.given(&[claim(&m, 1)]), [["10.0.0.9"]]);
+}
+
+#[test]
+fn what_a_person_has_replaced_stays_recorded_and_what_was_never_written_does_not() {
+    let m = owner("m", 1);
+    let (first, by_hand) = ("10.0.0.8", "10.0.0.9");
+    for adopted in [true, false] {
+        let mut entries =
+            vec![entry(&m, "0", first, Standing::Bound), entry(&m, "0", by_hand, Standing::Bound)];
+        if let Change::Put(found) = &mut entries[1].1 {
+            found.adopted = adopted;
+        }
+        let lab = lab(&["10.0.0.8-10.0.0.9"], entries);
+        let decision = lab.decide(&[], &[holding(&m, "0", by_hand.parse().unwrap())], &[]);
+        assert_eq!(decision.changes.contains_key(&slot(first)), !adopted, "{:?}", decision.changes);
+        assert_eq!(decision.loses.contains(&m), !adopted, "it is looked at once more");
     }
 }

@@ -40,6 +40,8 @@ pub struct Bent {
     pub asked: RefCell<Vec<String>>,
     /// Lists leave this machine out, as a stale cache would.
     pub hidden: Option<&'static str>,
+    /// Lists show this machine as it was, as a stale cache would.
+    pub old: Option<Object>,
     /// Looking for an object answers this.
     pub no_answer: Option<ClusterError>,
     /// Writes to this object are refused.
@@ -65,7 +67,11 @@ impl Through<'_> {
     }
 
     fn seen(&self, objects: Vec<Object>) -> Vec<Object> {
-        objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).collect()
+        let as_shown = |object: Object| match &self.1.old {
+            Some(old) if old.uid() == object.uid() => old.clone(),
+            _ => object,
+        };
+        objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).map(as_shown).collect()
     }
 
     fn record(&self, kind: Kind) {

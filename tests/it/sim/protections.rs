@@ -29,6 +29,33 @@ fn records_are_read_before_owners() {
 }
 
 #[test]
+fn an_address_that_only_a_stale_list_shows_as_replaced_stays() {
+    let world = world(&["a"]);
+    pass(&world, &Bent::default(), Scope::default());
+    assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.254/16"));
+    // Another run had recorded one for it, too, and did not get to write it.
+    let page = |at: &str| CONFIG_MAP.at("mipam-system", &object_name(at.parse().unwrap()));
+    let get = |target: mipam::model::ObjectRef| world.sim.edit(&target, |_| ()).unwrap();
+    let mut second = get(page("10.0.0.0"));
+    let entry = second.0["data"]["10.0.0.254"].clone();
+    second.0["data"] = json!({ "10.0.1.0": entry });
+    let name = object_name("10.0.1.0".parse().unwrap());
+    second.0["metadata"] = json!({
+        "name": name, "namespace": "mipam-system",
+        "labels": second.0["metadata"]["labels"], "annotations": second.0["metadata"]["annotations"],
+    });
+    world.sim.put(CONFIG_MAP, &second).unwrap();
+    world.accept();
+    let mut old = get(MACHINE.at("ns", "a"));
+    *old.0.pointer_mut("/spec/providerSpec/value/network/devices/0/ipAddrs").unwrap() =
+        json!(["10.0.1.0/16"]);
+    pass(&world, &Bent { old: Some(old), ..Bent::default() }, Scope::default());
+    let text = |at: &str, key: &str| get(page(at)).0["data"][key].to_string();
+    assert!(!text("10.0.0.0", "10.0.0.254").contains("cooling"), "it was taken from whom it is on");
+    assert!(text("10.0.1.0", "10.0.1.0").contains("cooling"), "what it does not carry was not taken back");
+}
+
+#[test]
 fn an_owner_that_only_a_stale_list_lacks_keeps_its_address() {
     let world = world(&["a"]);
     pass(&world, &Bent::default(), Scope::default());

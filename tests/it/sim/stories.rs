@@ -137,3 +137,19 @@ fn an_address_that_a_person_gives_away_between_list_and_record_is_reported_and_n
     plain(&world);
     assert_eq!(keys(&world), Some(Vec::new()));
 }
+
+#[test]
+fn room_that_a_pass_makes_is_used_in_the_same_pass() {
+    // All four addresses are recorded, one of them for a machine that could not be written and that a person has
+    // given another one since. It is free once that machine is let go.
+    let world = world(&["a", "b", "c", "d"]);
+    pass(&world, &Bent { refused: Some("a".into()), ..Bent::default() }, Scope::default());
+    set(&world, "a", "10.0.5.5");
+    world.create(&machine("waits"));
+    let outcome = plain(&world);
+    assert!(outcome.report.pending.is_empty(), "{:?}", outcome.report.pending);
+    assert_eq!(address(&world, "waits").as_deref(), Some("10.0.0.254/16"));
+    let given: Vec<&str> = outcome.report.allocated.iter().map(|a| &*a.name).collect();
+    assert_eq!((given, outcome.report.kept), (vec!["waits"], 4), "told once each");
+    assert!(plain(&world).changed.is_empty());
+}

@@ -109,7 +109,7 @@ fn change(bytes: &mut Bytes<'_>) -> (Slot, Change) {
         _ => Standing::Member { home: slot(bytes) },
     };
     let pool = bytes.pick(&["p0", "p1", "p2", "gone"]).to_string().into();
-    (at.clone(), Change::Put(Allocation { slot: at, holders, pool, since: 1, standing }))
+    (at.clone(), Change::Put(Allocation { slot: at, holders, pool, since: 1, adopted: false, standing }))
 }
 
 fn entries(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
@@ -147,6 +147,7 @@ pub fn unharmed(ledger: &Ledger, changes: &BTreeMap<Slot, Change>) {
                     holders: vec![],
                     pool: "".into(),
                     since: 0,
+                    adopted: false,
                     standing: Standing::Bound,
                 };
                 let alone = Ledger::default().changed(&name, EPOCH, &[(slot.clone(), Change::Put(blank))]);

@@ -45,6 +45,8 @@ pub struct Entry {
     pub network: String,
     pub holders: Vec<Holder>,
     pub standing: Standing,
+    /// What hangs on it, if it is the home of a set.
+    set: Vec<IpAddr>,
     text: String,
 }
 
@@ -114,7 +116,7 @@ impl Mirror {
                 // A home that is bound reads as bound.
                 home.is_some_and(|h| {
                     h.standing == Standing::Bound
-                        && h.text.contains("\"set\"")
+                        && h.set.contains(&entry.address)
                         && h.holders.iter().any(|h| entry.holders.iter().any(|e| e.same(h)))
                 })
             }
@@ -123,7 +125,12 @@ impl Mirror {
 
     /// Every address that a Node or the status of a machine shows.
     pub fn shown(&self) -> BTreeSet<IpAddr> {
-        let statuses = self.machines.values().map(|m| &m.status);
+        self.shown_beside("")
+    }
+
+    /// The same without the status of the machine of that name: what it shows is its own.
+    pub fn shown_beside(&self, name: &str) -> BTreeSet<IpAddr> {
+        let statuses = self.machines.values().filter(|m| m.name != name).map(|m| &m.status);
         self.nodes.values().chain(statuses).flatten().copied().collect()
     }
 }
@@ -262,6 +269,7 @@ impl Entry {
             network: word(&entry["network"]),
             holders: entry["holders"].as_array()?.iter().map(holder).collect(),
             standing,
+            set: entry["set"].as_array().into_iter().flatten().filter_map(|s| parse(&s["address"])).collect(),
             text: text.to_owned(),
         })
     }

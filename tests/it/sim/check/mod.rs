@@ -7,6 +7,7 @@ mod rules;
 pub use mirror::{Entry, Machine, Mirror, Standing};
 pub use rules::{Rules, within};
 
+use super::random::tale::tell_change;
 use mipam::cluster::sim::{Event, SimCluster, Verb};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -31,14 +32,20 @@ impl Checker {
     /// Takes what has changed for granted: a person did it.
     pub fn accept(&mut self, sim: &SimCluster) {
         for event in self.news(sim) {
+            tell_change(&self.world, &event);
             if event.kind.kind == "Machine" && event.verb != Verb::Deleted {
                 let uid = event.object.uid();
-                let had = self.world.machines.get(uid).map(Machine::carried).unwrap_or_default();
-                for address in
-                    Machine::read(&event.object.0).carried().into_iter().filter(|a| !had.contains(a))
-                {
-                    self.by_hand.insert((uid.to_owned(), address), self.seen);
-                    self.carried.insert((uid.to_owned(), address));
+                let was = self.world.machines.get(uid);
+                let had = was.map(Machine::carried).unwrap_or_default();
+                let now = Machine::read(&event.object.0);
+                // What a person lets go with an address is in use from then on.
+                let let_go = !now.gated && was.is_some_and(|m| m.gated);
+                for address in now.carried() {
+                    let place = (uid.to_owned(), address);
+                    if !had.contains(&address) || let_go && self.by_hand.contains_key(&place) {
+                        self.by_hand.insert(place.clone(), self.seen);
+                    }
+                    self.carried.insert(place);
                 }
             }
             self.world.apply(&event);
@@ -54,6 +61,7 @@ impl Checker {
     pub fn check(&mut self, sim: &SimCluster, rules: &Rules) {
         for event in self.news(sim) {
             let object = &event.object;
+            tell_change(&self.world, &event);
             if event.kind.kind == "Machine" {
                 assert!(event.verb == Verb::Modified, "S5: {} was made or deleted", object.name());
                 let before =
@@ -122,7 +130,9 @@ impl Checker {
         };
         // Recorded in two networks, where a pool has moved: the run gives it in one that its pools are in.
         let recorded = || self.world.entries().filter(holds);
-        let entry = recorded().find(|e| rules.offers(given, &e.network)).or_else(|| recorded().next());
+        let offered = || recorded().filter(|e| rules.offers(given, &e.network));
+        let entry = offered().find(|e| self.world.firm(e)).or_else(|| offered().next());
+        let entry = entry.or_else(|| recorded().next());
         let Some(entry) = entry else {
             panic!("S1: {given} was written to {name} and is not bound in the ledger")
         };
@@ -225,7 +235,9 @@ impl Checker {
         let address = entry.address;
         rules.allows(address, &entry.network, name);
         let namesake = was.is_some_and(|e| e.holders.iter().any(|h| h.name == name));
-        let in_use = self.shown.get(&address).is_some_and(|since| *since <= rules.fresh_since);
+        let others = self.world.shown_beside(name);
+        let seen = self.shown.get(&address).is_some_and(|since| *since <= rules.fresh_since);
+        let in_use = seen && others.contains(&address);
         assert!(namesake || !in_use, "S2: {address} was recorded for {name} and is in use");
         let Some(was) = was else { return };
         if let Standing::Cooling(until) = was.standing {

@@ -10,6 +10,7 @@ mod ending;
 mod people;
 mod runs;
 mod setup;
+pub mod tale;
 
 use super::check::Checker;
 use super::stage::{NOW, kinds};
@@ -58,6 +59,7 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
     let mut requests = 0;
     for act in acts {
         let setup = setups.last().expect("a setup").clone();
+        tale::tell(|| format!("  {act:?}"));
         match *act {
             Act::Request { .. } if !faults => {
                 requests += 1;
@@ -72,8 +74,16 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
                     let setup = if laptop && run == 2 { setup.laptop() } else { setup };
                     Run::begin(&world, &setup.config(), now)
                 });
-                if !matches!(running.step(trouble).await, Stepping::On) {
-                    *slot = None;
+                match running.step(trouble).await {
+                    Stepping::On => {}
+                    Stepping::Dead => *slot = None,
+                    Stepping::Over(outcome) => {
+                        tale::tell(|| match *outcome {
+                            Ok(_) => "      the run is over".to_owned(),
+                            Err(error) => format!("      the run fails: {error}"),
+                        });
+                        *slot = None;
+                    }
                 }
             }
             Act::Kill { run } => runs[run as usize] = None,
@@ -162,13 +172,13 @@ fn no_world_breaks_a_guarantee() {
     let Some((seed, why)) = failed.into_inner().unwrap() else { return };
     std::panic::set_hook(Box::new(|_| ()));
     let story = shrink(seed, story(seed), &why);
+    tale::begin();
     let again = attempt(seed, &story).err();
+    let told = tale::end();
     let _ = std::panic::take_hook();
-    let lines: Vec<String> = story.iter().map(|a| format!("  {a:?}")).collect();
     panic!(
-        "MIPAM_SIM_SEED={seed}: {why}\nIn short ({} steps): {}\n{}",
+        "MIPAM_SIM_SEED={seed}: {why}\nIn short ({} steps): {}\n{told}",
         story.len(),
         again.unwrap_or_default(),
-        lines.join("\n")
     );
 }
