@@ -363,7 +363,17 @@ impl<'a> Chooser<'a> {
     /// Records what is new. Several ledger objects: tentative everywhere first, and bound by the home entry,
     /// the first in the order of writing.
     fn record(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) {
-        let mut new: Vec<&Pick> = picks.iter().filter(|p| !p.firm).collect();
+        let before = |slot: &Slot| {
+            self.records.at(slot).filter(|a| a.holders.iter().any(|h| h.owner.same(&claim.owner)))
+        };
+        // What was bound and is only marked is bound again on its own, never tentative: whoever bound it may be
+        // about to write it.
+        let marked = |p: &&Pick| before(&p.slot).is_some_and(|a| a.standing == Standing::Surplus);
+        let (again, mut new): (Vec<&Pick>, Vec<&Pick>) = picks.iter().filter(|p| !p.firm).partition(marked);
+        for entry in again.iter().filter_map(|p| before(&p.slot)) {
+            let bound = Allocation { standing: Standing::Bound, ..entry.clone() };
+            decision.changes.insert(entry.slot.clone(), Change::Put(bound));
+        }
         new.sort_by(|a, b| a.slot.cmp(&b.slot));
         let Some(home) = new.first().map(|p| p.slot.clone()) else { return };
         let one_object = new.iter().all(|p| page(p.slot.address) == page(home.address));
@@ -376,8 +386,7 @@ impl<'a> Chooser<'a> {
             } else {
                 Standing::Member { home: home.clone() }
             };
-            let before =
-                self.records.at(&pick.slot).filter(|a| a.holders.iter().any(|h| h.owner.same(&claim.owner)));
+            let before = before(&pick.slot);
             let allocation = Allocation {
                 slot: pick.slot.clone(),
                 holders: vec![Holder { owner: claim.owner.clone(), device: pick.device.clone() }],

@@ -170,3 +170,16 @@ fn what_a_person_has_replaced_stays_recorded_and_what_was_never_written_does_not
         assert_eq!(decision.loses.contains(&m), !adopted, "it is looked at once more");
     }
 }
+
+#[test]
+fn what_was_only_marked_as_surplus_is_bound_again_and_never_tentative() {
+    // Whoever bound it may be about to write it: as part of a tentative set it could be withdrawn, and given away.
+    let m = owner("m", 1);
+    let lab = lab(&["10.0.0.255-10.0.1.3"], vec![entry(&m, "0", "10.0.0.255", Standing::Surplus)]);
+    let decision = lab.decide(&[claim(&m, 2)], &[], &[]);
+    for address in ["10.0.0.255", "10.0.1.0"] {
+        let Some(Change::Put(recorded)) = decision.changes.get(&slot(address)) else { panic!("{address}") };
+        assert_eq!(recorded.standing, Standing::Bound, "{address}");
+    }
+    assert!(decision.binds.is_empty());
+}

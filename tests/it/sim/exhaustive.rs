@@ -32,16 +32,10 @@ fn reference(target: &Target) -> ObjectRef {
     kind.at(&target.namespace, &target.name)
 }
 
-/// Does it write? Then another mipam at the same time has this scope.
-fn scope(run: &str) -> Option<Scope> {
-    let words: Vec<&str> = run.split_whitespace().collect();
-    let writes = ["reconcile", "allocate", "release"].contains(&words[0]);
-    if !writes || words.contains(&"--dry-run") {
-        return None;
-    }
-    let after = |flag: &str| words.iter().position(|w| *w == flag).map(|at| words[at + 1].to_owned());
-    let systems = after("--systems").map(|s| s.split(',').map(str::to_owned).collect());
-    Some(Scope { namespace: after("-n"), systems, only: None })
+/// Does it write?
+fn writes(run: &str) -> bool {
+    let verb = run.split_whitespace().next().unwrap_or_default();
+    ["reconcile", "allocate", "release"].contains(&verb) && !run.contains("--dry-run")
 }
 
 /// What a command prints, for the next one to read.
@@ -79,9 +73,8 @@ impl Desk {
         let page = Page::default();
         let mut printer = Printer::to(cli.output, Box::new(page.clone()), Box::new(std::io::sink()));
         printer.format = Format::Json;
-        let scope = scope(&run).unwrap_or_default();
         let typed = async |cluster: &dyn Cluster| run_on(&cli, cluster, self.world.now, &printer).await;
-        let answer = self.world.under(&scope, fault, typed).await;
+        let answer = self.world.under(fault, typed).await;
         if run.starts_with("status") {
             std::fs::write(&last, &*page.0.lock().unwrap()).unwrap();
         }
@@ -108,7 +101,7 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
                 if let Some(text) = &file {
                     std::fs::write(desk.scratch.path().join("config.yaml"), text).unwrap();
                 }
-                if scope(run).is_none() {
+                if !writes(run) {
                     if run.starts_with("status") {
                         desk.run(run, None).await;
                     }

@@ -4,7 +4,7 @@ use super::check::{Checker, Rules};
 use super::fault::{Fault, Faulty};
 use crate::bed::documents;
 use mipam::cluster::sim::SimCluster;
-use mipam::cluster::{Answer, Cluster, ClusterError};
+use mipam::cluster::{Answer, Cluster};
 use mipam::config::{self, Config};
 use mipam::ledger::{CONFIG_MAP, NAMESPACE_KIND};
 use mipam::model::{Kind, Object, ObjectRef};
@@ -102,23 +102,20 @@ impl World {
         scope: &Scope,
         fault: Option<(usize, Fault)>,
     ) -> (Option<Result<Outcome, ObserveError>>, usize) {
-        self.under(scope, fault, async |cluster| self.settings(cluster, scope).run(&|_| ()).await).await
+        self.under(fault, async |cluster| self.settings(cluster, scope).run(&|_| ()).await).await
     }
 
     /// Whatever a process does, with a fault at one request; `None` where it died. Also how many requests it made.
+    /// A second process in between does the same.
     pub async fn under<T>(
         &self,
-        scope: &Scope,
         fault: Option<(usize, Fault)>,
-        process: impl AsyncFnOnce(&dyn Cluster) -> T,
+        process: impl AsyncFn(&dyn Cluster) -> T,
     ) -> (Option<T>, usize) {
         let other = || -> Answer<'_, ()> {
             Box::pin(async {
-                match self.clean(scope).await {
-                    Ok(_) => Ok(()),
-                    Err(ObserveError::Cluster(error)) => Err(error),
-                    Err(ObserveError::Ledger(error)) => Err(ClusterError::Other(error.to_string())),
-                }
+                self.alone(&process).await;
+                Ok(())
             })
         };
         let rules = self.rules();
@@ -139,11 +136,15 @@ impl World {
 
     /// A pass without faults, checked after every write.
     pub async fn clean(&self, scope: &Scope) -> Result<Outcome, ObserveError> {
+        self.alone(async |cluster| self.settings(cluster, scope).run(&|_| ()).await).await
+    }
+
+    /// Whatever a process does, without faults, checked after every write.
+    async fn alone<T>(&self, process: impl AsyncFn(&dyn Cluster) -> T) -> T {
         let other = || -> Answer<'_, ()> { Box::pin(async { Ok(()) }) };
         let rules = self.rules();
         let wrote = || self.checker.borrow_mut().check(&self.sim, &rules);
-        let faulty = Faulty::new(&self.sim, usize::MAX, None, &other, &wrote);
-        self.settings(&faulty, scope).run(&|_| ()).await
+        process(&Faulty::new(&self.sim, usize::MAX, None, &other, &wrote)).await
     }
 
     pub fn settings<'a>(&'a self, cluster: &'a dyn Cluster, scope: &Scope) -> Pass<'a> {

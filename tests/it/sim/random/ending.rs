@@ -77,7 +77,7 @@ fn served(world: &Mirror, touched: &Touched) -> BTreeMap<String, Vec<(usize, usi
 }
 
 /// What the ledger holds, it holds for somebody who lives; and for a machine that is served and was left alone,
-/// exactly what it carries, and what somebody else came to use before it was given.
+/// exactly what it carries, and what somebody else came to use or to hold before it was given.
 fn leaks(world: &Mirror, touched: &Touched) {
     let mut held: BTreeMap<&str, BTreeSet<IpAddr>> = BTreeMap::new();
     for entry in world.entries().filter(|e| !matches!(e.standing, Standing::Cooling(_))) {
@@ -97,7 +97,9 @@ fn leaks(world: &Mirror, touched: &Touched) {
             let elsewhere =
                 |a: &IpAddr| world.machines.iter().any(|(u, m)| u != uid && m.carried().contains(a));
             let shown = world.shown();
-            held.retain(|a| machine.carried().contains(a) || !(elsewhere(a) || shown.contains(a)));
+            let shared = |a: &IpAddr| world.entries().any(|e| e.address == *a && e.holders.len() > 1);
+            let others = |a: &IpAddr| elsewhere(a) || shown.contains(a) || shared(a);
+            held.retain(|a| machine.carried().contains(a) || !others(a));
             assert_eq!(held, machine.carried(), "leak: what the ledger has for {}", machine.name);
         }
     }
