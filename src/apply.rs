@@ -166,7 +166,7 @@ async fn swap(
 /// A part of a set whose home could not be recorded must not be recorded either.
 fn part_of_failed(change: &Change, failed: &[(IpAddr, ClusterError)]) -> bool {
     let Change::Put(allocation) = change else { return false };
-    let Standing::Member { home } = &allocation.standing else { return false };
+    let Standing::Member { home, .. } = &allocation.standing else { return false };
     failed.iter().any(|(page, _)| *page == ledger::page(home.address))
 }
 
@@ -178,7 +178,7 @@ fn hangs_on_failed(
     failed: &[(IpAddr, ClusterError)],
 ) -> Option<ClusterError> {
     let homes = changes.iter().filter_map(|(slot, _)| match &ledger.allocations().get(slot)?.standing {
-        Standing::Member { home } => Some(ledger::page(home.address)),
+        Standing::Member { home, .. } => Some(ledger::page(home.address)),
         _ => None,
     });
     homes.into_iter().find_map(|home| failed.iter().find(|(page, _)| *page == home)).map(|(_, e)| e.clone())

@@ -1,6 +1,6 @@
 //! One entry of the ledger as text: the key is the address, the value says who holds it.
 
-use crate::model::{Allocation, Holder, Network, Slot, Standing, parse_timestamp, timestamp};
+use crate::model::{Allocation, Draft, Holder, Network, Slot, Standing, parse_timestamp, timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::IpAddr;
@@ -22,6 +22,8 @@ struct Text {
     bound: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     home: Option<SlotText>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    draft: Draft,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     surplus: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,16 +109,21 @@ pub(super) fn encode(allocation: &Allocation) -> String {
         set: Vec::new(),
         bound: None,
         home: None,
+        draft: Draft::default(),
         surplus: false,
         cooling: None,
     };
     match &allocation.standing {
         Standing::Bound => {}
-        Standing::Home { set, bound } => {
+        Standing::Home { set, bound, draft } => {
             text.set = set.iter().map(SlotText::from).collect();
             text.bound = Some(*bound);
+            text.draft = draft.clone();
         }
-        Standing::Member { home } => text.home = Some(home.into()),
+        Standing::Member { home, draft } => {
+            text.home = Some(home.into());
+            text.draft = draft.clone();
+        }
         Standing::Surplus => text.surplus = true,
         Standing::Cooling { until } => text.cooling = Some(timestamp(*until)),
     }
@@ -137,9 +144,10 @@ pub(super) fn decode(key: &str, value: &Value) -> Result<Allocation, String> {
     let time = |t: &str| parse_timestamp(t).ok_or_else(|| format!("{t:?} is no time"));
     let standing = match (text.cooling, text.home, text.bound, text.surplus) {
         (Some(until), None, None, false) => Standing::Cooling { until: time(&until)? },
-        (None, Some(home), None, false) => Standing::Member { home: home.into() },
+        (None, Some(home), None, false) => Standing::Member { home: home.into(), draft: text.draft },
         (None, None, Some(bound), false) => {
-            Standing::Home { set: text.set.into_iter().map(Slot::from).collect(), bound }
+            let set = text.set.into_iter().map(Slot::from).collect();
+            Standing::Home { set, bound, draft: text.draft }
         }
         (None, None, None, true) => Standing::Surplus,
         (None, None, None, false) => Standing::Bound,
@@ -164,8 +172,12 @@ mod tests {
             Standing::Bound,
             Standing::Surplus,
             Standing::Cooling { until: 1_800_000_000 },
-            Standing::Home { set: vec![slot("10.0.0.1", "a/b"), slot("fd00::1", "")], bound: false },
-            Standing::Member { home: slot("10.0.0.1", "a/b") },
+            Standing::Home {
+                set: vec![slot("10.0.0.1", "a/b"), slot("fd00::1", "")],
+                bound: false,
+                draft: "7".into(),
+            },
+            Standing::Member { home: slot("10.0.0.1", "a/b"), draft: "7".into() },
         ];
         for standing in standings {
             for at in [slot("10.0.0.1", ""), slot("fd00::5", "lab net/\u{e4}")] {

@@ -12,7 +12,7 @@ mod shrink;
 pub use head::{Applied, FORMAT, HEAD, Head};
 pub use shrink::{Cause, Shrunk, shrunk};
 
-use crate::model::{Allocation, Kind, Object, Slot};
+use crate::model::{Allocation, Draft, Kind, Object, Slot};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -178,6 +178,11 @@ impl Ledger {
     /// The ledger object as it was read, if there is one.
     pub fn object(&self, name: &str) -> Option<&Object> {
         self.objects.get(name)
+    }
+
+    /// The version of the ledger object of an address, empty where there is none yet.
+    pub fn version(&self, address: IpAddr) -> Draft {
+        self.object(&object_name(address)).map(Object::resource_version).unwrap_or_default().into()
     }
 
     /// The object with these changes, ready to be created or compared-and-swapped; keys that are not changed

@@ -30,6 +30,11 @@ pub struct Allocation {
     pub standing: Standing,
 }
 
+/// The version of the home's ledger object on which a set was written. A version is replaced once, so no two
+/// drafts at a home share it: what was part of one never becomes part of another, and whoever takes it out
+/// for void takes nothing from a set that others drafted since.
+pub type Draft = Arc<str>;
+
 /// How firm an entry of the ledger is. Owners whose addresses lie in several ledger objects need two steps:
 /// all entries are recorded first, then one write to the home entry makes the whole set binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,11 +47,15 @@ pub enum Standing {
         set: Vec<Slot>,
         /// Binding, or still tentative.
         bound: bool,
+        /// Which draft of the set this is.
+        draft: Draft,
     },
-    /// Part of a set: as firm as the home entry that lists it, and void without one.
+    /// Part of a set: as firm as the home entry that lists it in the same draft, and void without one.
     Member {
         /// The entry that decides.
         home: Slot,
+        /// Which draft of the set this is part of.
+        draft: Draft,
     },
     /// The owner turned out to carry another address before this one was ever written to it. It is freed once
     /// the owner no longer waits: until then a late writer could still put it on the owner.

@@ -10,7 +10,7 @@ mod pool;
 mod report;
 mod write;
 
-pub use allocation::{Allocation, Slot, Standing};
+pub use allocation::{Allocation, Draft, Slot, Standing};
 pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, When, Wish};
 pub use kind::{Kind, ObjectRef, Role, Sign, Source};
 pub use object::Object;

@@ -349,7 +349,7 @@ impl<'a> Chooser<'a> {
     /// it to its owner.
     fn stand_alone(&self, claim: &Claim, decision: &mut Decision) {
         for (_, member) in self.records.held_by(&claim.owner) {
-            if let Standing::Member { home } = &member.standing
+            if let Standing::Member { home, .. } = &member.standing
                 && self.settled(member)
                 && decision.binds.get(home).is_some_and(|h| h.standing == Standing::Surplus)
                 && !decision.changes.contains_key(&member.slot)
@@ -378,13 +378,18 @@ impl<'a> Chooser<'a> {
         let Some(home) = new.first().map(|p| p.slot.clone()) else { return };
         let one_object = new.iter().all(|p| page(p.slot.address) == page(home.address));
         let set: Vec<Slot> = new.iter().map(|p| p.slot.clone()).collect();
+        // A set that is there is finished; any other is a new draft.
+        let draft = match before(&home).map(|a| &a.standing) {
+            Some(Standing::Home { set: there, draft, .. }) if *there == set => draft.clone(),
+            _ => self.world.ledger.version(home.address),
+        };
         for pick in &new {
             let standing = if one_object {
                 Standing::Bound
             } else if pick.slot == home {
-                Standing::Home { set: set.clone(), bound: false }
+                Standing::Home { set: set.clone(), bound: false, draft: draft.clone() }
             } else {
-                Standing::Member { home: home.clone() }
+                Standing::Member { home: home.clone(), draft: draft.clone() }
             };
             let before = before(&pick.slot);
             let allocation = Allocation {
@@ -395,8 +400,8 @@ impl<'a> Chooser<'a> {
                 adopted: false,
                 standing,
             };
-            if let Standing::Home { set, .. } = &allocation.standing {
-                let standing = Standing::Home { set: set.clone(), bound: true };
+            if let Standing::Home { set, draft, .. } = &allocation.standing {
+                let standing = Standing::Home { set: set.clone(), bound: true, draft: draft.clone() };
                 decision.binds.insert(home.clone(), Allocation { standing, ..allocation.clone() });
             }
             if before == Some(&allocation) {

@@ -224,7 +224,7 @@ impl<'a> Records<'a> {
             return;
         };
         for member in set.iter().filter_map(|slot| self.allocations.get(slot)) {
-            let hangs = matches!(&member.standing, Standing::Member { home } if *home == allocation.slot);
+            let hangs = matches!(&member.standing, Standing::Member { home, .. } if *home == allocation.slot);
             if hangs && !self.superseded(member, wishes, world.scope) {
                 let alone = Allocation { standing: Standing::Bound, ..member.clone() };
                 decision.changes.insert(member.slot.clone(), Change::Put(alone));
@@ -259,10 +259,11 @@ impl<'a> Records<'a> {
             | Standing::Cooling { .. }
             | Standing::Home { bound: true, .. } => Firmness::Firm,
             Standing::Home { bound: false, .. } => Firmness::Tentative,
-            Standing::Member { home } => {
+            Standing::Member { home, draft: part_of } => {
                 match self.allocations.get(home).map(|h| (&h.standing, &h.holders)) {
-                    Some((Standing::Home { set, bound }, holders))
-                        if set.contains(&allocation.slot)
+                    Some((Standing::Home { set, bound, draft }, holders))
+                        if draft == part_of
+                            && set.contains(&allocation.slot)
                             && holders
                                 .iter()
                                 .any(|h| allocation.holders.iter().any(|o| o.owner.same(&h.owner))) =>

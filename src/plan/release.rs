@@ -114,7 +114,7 @@ fn left_behind(ledger: &Ledger, found: &[Allocation]) -> BTreeMap<Slot, Change> 
     let going = |slot: &Slot| found.iter().any(|a| a.slot == *slot);
     let mut changes = BTreeMap::new();
     for allocation in ledger.allocations().values().filter(|a| !going(&a.slot)) {
-        let Standing::Member { home } = &allocation.standing else { continue };
+        let Standing::Member { home, .. } = &allocation.standing else { continue };
         let bound = ledger.allocations().get(home);
         let bound = bound.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }));
         if going(home) && bound {

@@ -131,7 +131,11 @@ fn page_of(name: usize, network: usize, pool: usize, holders: usize, set: usize)
     let held = |i: u32| {
         let slot = Slot { address: address(i + 255), network: network.as_str().into() };
         let set = vec![slot.clone(); set];
-        let standing = if set.is_empty() { Standing::Bound } else { Standing::Home { set, bound: true } };
+        let standing = if set.is_empty() {
+            Standing::Bound
+        } else {
+            Standing::Home { set, bound: true, draft: "1".into() }
+        };
         entry(slot, &namespace, &vec![&*name; holders], &pool, standing)
     };
     let changes: Vec<_> = (0..256).map(held).collect();

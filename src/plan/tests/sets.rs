@@ -30,7 +30,7 @@ fn what_is_left_of_a_withdrawn_set_is_given_only_after_it_is_taken_out() {
     // Its home is gone. Recorded anew for the same set it would be the same word for word: no write, nothing to
     // conflict with, and another run that sees it void could give it away at the same time.
     let m = owner("m", 1);
-    let member = Standing::Member { home: slot("10.0.0.255") };
+    let member = Standing::Member { home: slot("10.0.0.255"), draft: "".into() };
     let mut lab = lab(&["10.0.0.255-10.0.1.0"], vec![entry(&m, "1", "10.0.1.0", member)]);
     let claims = [claim(&m, 2)];
     let decision = lab.decide(&claims, &[], &[]);
@@ -46,8 +46,8 @@ fn what_is_bound_stays_bound_when_part_of_its_set_is_surplus() {
     let m = owner("m", 1);
     let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
     let entries = vec![
-        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: true }),
-        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255") }),
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: true, draft: "".into() }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255"), draft: "".into() }),
     ];
     let mut lab = lab(&["10.0.0.255-10.0.1.2"], entries);
     lab.pools[0].gateway = Some("10.0.0.255".parse().unwrap());
@@ -132,8 +132,8 @@ fn a_tentative_set_that_cannot_be_finished_goes_as_a_whole() {
     let (m, other) = (owner("m", 1), owner("other", 2));
     let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
     let entries = vec![
-        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: false }),
-        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255") }),
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: false, draft: "".into() }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255"), draft: "".into() }),
     ];
     let lab = lab(&["10.0.0.255-10.0.1.0"], entries);
     let status = [Holding { adopt: Adopt::No, ..holding(&other, "", "10.0.0.255".parse().unwrap()) }];
@@ -182,4 +182,31 @@ fn what_was_only_marked_as_surplus_is_bound_again_and_never_tentative() {
         assert_eq!(recorded.standing, Standing::Bound, "{address}");
     }
     assert!(decision.binds.is_empty());
+}
+
+#[test]
+fn what_is_left_of_an_older_draft_is_no_part_of_the_set_that_took_its_place() {
+    // Two runs drafted a set at one home in turns, the first one came back, and a third takes its part for void:
+    // it must be void for everybody, or the set is bound without it.
+    let m = owner("m", 1);
+    let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
+    let entries = vec![
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: false, draft: "3".into() }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255"), draft: "1".into() }),
+    ];
+    let lab = lab(&["10.0.0.255-10.0.1.1"], entries);
+    let decision = lab.decide(&[claim(&m, 2)], &[], &[]);
+    assert_eq!(decision.changes.get(&slot("10.0.1.0")), Some(&Change::Remove));
+    let Some(Change::Put(member)) = decision.changes.get(&slot("10.0.1.1")) else {
+        panic!("{:?}", decision.changes)
+    };
+    let Some(Change::Put(home)) = decision.changes.get(&slot("10.0.0.255")) else {
+        panic!("{:?}", decision.changes)
+    };
+    let (Standing::Member { draft: part, .. }, Standing::Home { draft, .. }) =
+        (&member.standing, &home.standing)
+    else {
+        panic!("{member:?} {home:?}")
+    };
+    assert!(part == draft && **draft != *"3", "a new draft: {draft}");
 }

@@ -137,7 +137,7 @@ fn machine(object: &Value) -> Value {
 
 fn entry(value: &Value) -> Value {
     let mut entry: Value = serde_json::from_str(value.as_str().unwrap()).unwrap();
-    entry.as_object_mut().unwrap().remove("since");
+    ["since", "draft"].iter().for_each(|key| drop(entry.as_object_mut().unwrap().remove(*key)));
     for holder in entry["holders"].as_array_mut().unwrap() {
         let text = |key: &str| holder[key].as_str().unwrap_or_default().to_owned();
         *holder =

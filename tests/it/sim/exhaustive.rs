@@ -11,6 +11,7 @@ use mipam::model::{Object, ObjectRef};
 use mipam::output::Printer;
 use mipam::plan::Scope;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,6 +58,7 @@ impl Write for Page {
 struct Desk {
     scratch: tempfile::TempDir,
     world: World,
+    printed: RefCell<Vec<u8>>,
 }
 
 impl Desk {
@@ -75,10 +77,13 @@ impl Desk {
         printer.format = Format::Json;
         let typed = async |cluster: &dyn Cluster| run_on(&cli, cluster, self.world.now, &printer).await;
         let answer = self.world.under(fault, typed).await;
-        if run.starts_with("status") {
-            std::fs::write(&last, &*page.0.lock().unwrap()).unwrap();
-        }
+        *self.printed.borrow_mut() = page.0.lock().unwrap().clone();
         answer
+    }
+
+    /// What was printed last is what the next command can read.
+    fn keep(&self) {
+        std::fs::write(self.scratch.path().join("last.json"), &*self.printed.borrow()).unwrap();
     }
 }
 
@@ -86,7 +91,11 @@ impl Desk {
 async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Value, Vec<usize>) {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let mut file = folder.join("config.yaml").exists().then(|| read("config.yaml"));
-    let mut desk = Desk { scratch: tempfile::tempdir().unwrap(), world: World::with(mipam::config::empty()) };
+    let mut desk = Desk {
+        scratch: tempfile::tempdir().unwrap(),
+        world: World::with(mipam::config::empty()),
+        printed: RefCell::default(),
+    };
     desk.world.create(&read("before.yaml"));
     let mut requests = Vec::new();
     for step in &scenario.steps {
@@ -104,6 +113,7 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
                 if !writes(run) {
                     if run.starts_with("status") {
                         desk.run(run, None).await;
+                        desk.keep();
                     }
                     continue;
                 }
@@ -118,6 +128,7 @@ async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Valu
                     let (again, _) = desk.run(run, None).await;
                     assert_eq!(again.map(|status| i32::from(status.code()) == 2), Some(*exit == 2), "{run}");
                 }
+                desk.keep();
             }
         }
     }

@@ -97,6 +97,7 @@ fn change(bytes: &mut Bytes<'_>) -> (Slot, Change) {
     if bytes.one_in(6) {
         holders.push(holder(bytes));
     }
+    let draft = |bytes: &mut Bytes<'_>| bytes.pick(&["", "1"]).to_string().into();
     let standing = match bytes.below(10) {
         0..5 => Standing::Bound,
         5 => Standing::Surplus,
@@ -104,9 +105,9 @@ fn change(bytes: &mut Bytes<'_>) -> (Slot, Change) {
         7 | 8 => {
             let mut set = vec![at.clone()];
             set.extend(bytes.some(2, slot));
-            Standing::Home { set, bound: bytes.one_in(2) }
+            Standing::Home { set, bound: bytes.one_in(2), draft: draft(bytes) }
         }
-        _ => Standing::Member { home: slot(bytes) },
+        _ => Standing::Member { home: slot(bytes), draft: draft(bytes) },
     };
     let pool = bytes.pick(&["p0", "p1", "p2", "gone"]).to_string().into();
     (at.clone(), Change::Put(Allocation { slot: at, holders, pool, since: 1, adopted: false, standing }))

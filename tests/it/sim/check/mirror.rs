@@ -46,7 +46,9 @@ pub struct Entry {
     pub holders: Vec<Holder>,
     pub standing: Standing,
     /// What hangs on it, if it is the home of a set.
-    set: Vec<IpAddr>,
+    pub set: Vec<IpAddr>,
+    /// Which draft of a set it is part of.
+    draft: String,
     text: String,
 }
 
@@ -117,6 +119,7 @@ impl Mirror {
                 home.is_some_and(|h| {
                     h.standing == Standing::Bound
                         && h.set.contains(&entry.address)
+                        && h.draft == entry.draft
                         && h.holders.iter().any(|h| entry.holders.iter().any(|e| e.same(h)))
                 })
             }
@@ -270,6 +273,7 @@ impl Entry {
             holders: entry["holders"].as_array()?.iter().map(holder).collect(),
             standing,
             set: entry["set"].as_array().into_iter().flatten().filter_map(|s| parse(&s["address"])).collect(),
+            draft: word(&entry["draft"]),
             text: text.to_owned(),
         })
     }

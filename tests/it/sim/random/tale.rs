@@ -45,7 +45,8 @@ pub fn tell_change(before: &Mirror, event: &Event) {
                 e.map_or("nothing".to_owned(), |e| {
                     let whose: Vec<String> =
                         e.holders.iter().map(|h| format!("{} ({})", h.name, h.uid)).collect();
-                    format!("{:?} for {}", e.standing, whose.join(", "))
+                    let set = if e.set.is_empty() { String::new() } else { format!(" with {:?}", e.set) };
+                    format!("{:?}{set} for {}", e.standing, whose.join(", "))
                 })
             };
             let (was, is) = (text(old.get(key)), text(new.get(key)));
