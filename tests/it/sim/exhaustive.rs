@@ -169,6 +169,17 @@ fn every_fault_of(folder: &Path, scenario: &Scenario) -> usize {
     stories
 }
 
+/// One failure is enough: the others need not go on.
+struct StopOthers<'a>(&'a AtomicUsize);
+
+impl Drop for StopOthers<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(usize::MAX / 2, Ordering::Relaxed);
+        }
+    }
+}
+
 #[test]
 fn every_fault_at_every_request_of_every_scenario() {
     // Only these, where a person says so; else all.
@@ -180,6 +191,7 @@ fn every_fault_at_every_request_of_every_scenario() {
     std::thread::scope(|threads| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             threads.spawn(|| {
+                let _stop = StopOthers(&next);
                 while let Some((scenario, folder)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
                     stories.fetch_add(every_fault_of(folder, scenario), Ordering::Relaxed);
                 }
