@@ -4,7 +4,7 @@ use super::SimCluster;
 use super::state::Shelf;
 use crate::cluster::{ClusterError, EXPIRED};
 use crate::model::{Kind, Object};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How many changes are remembered, unless somebody makes the server forget them earlier.
@@ -30,6 +30,17 @@ pub struct Event {
     pub kind: Kind,
     /// The object after it, or where it is gone, before.
     pub object: Arc<Object>,
+}
+
+/// What becomes of an event on its way to whoever watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It comes once.
+    Once,
+    /// It never comes.
+    Dropped,
+    /// It comes twice.
+    Repeated,
 }
 
 /// A part of a list.
@@ -178,5 +189,95 @@ impl SimCluster {
         let mut told = self.changes(since)?;
         told.retain(|e| e.kind == kind && (namespace.is_empty() || e.object.namespace() == namespace));
         Ok(told)
+    }
+
+    /// The same over a bad connection, which says what becomes of each event.
+    pub fn watch_badly(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        since: u64,
+        mut delivery: impl FnMut() -> Delivery,
+    ) -> Result<Vec<Event>, ClusterError> {
+        let events = self.watch(kind, namespace, since)?.into_iter();
+        let told = events.flat_map(|event| {
+            let times = match delivery() {
+                Delivery::Once => 1,
+                Delivery::Dropped => 0,
+                Delivery::Repeated => 2,
+            };
+            std::iter::repeat_n(event, times)
+        });
+        Ok(told.collect())
+    }
+
+    /// What somebody takes for the list who listed at a version and has watched over a bad connection since: some
+    /// objects are as they are now, some as they were, and some are there no more or not yet.
+    pub fn cached(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        since: u64,
+        delivery: impl FnMut() -> Delivery,
+    ) -> Result<Vec<Arc<Object>>, ClusterError> {
+        let place = |o: &Object| (o.namespace().to_owned(), o.name().to_owned());
+        let listed = self.list_as_of(kind, namespace, since)?;
+        let mut cache: BTreeMap<_, _> = listed.into_iter().map(|o| (place(&o), o)).collect();
+        for event in self.watch_badly(kind, namespace, since, delivery)? {
+            match event.verb {
+                Verb::Deleted => drop(cache.remove(&place(&event.object))),
+                Verb::Added | Verb::Modified => drop(cache.insert(place(&event.object), event.object)),
+            }
+        }
+        Ok(cache.into_values().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Delivery::{Dropped, Once, Repeated};
+    use super::*;
+    use crate::ledger::{CONFIG_MAP, NAMESPACE_KIND};
+    use serde_json::json;
+
+    fn map(name: &str, value: &str) -> Object {
+        Object(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": name, "namespace": "ns" }, "data": { "key": value },
+        }))
+    }
+
+    #[test]
+    fn a_bad_connection_loses_and_repeats_and_a_cache_shows_it() {
+        let sim = SimCluster::new(&[CONFIG_MAP, NAMESPACE_KIND]);
+        sim.namespace("ns");
+        for name in ["changes", "goes"] {
+            sim.put(CONFIG_MAP, &map(name, "old")).unwrap();
+        }
+        let since = sim.version();
+        sim.edit(&CONFIG_MAP.at("ns", "changes"), |o| o.0["data"]["key"] = json!("new")).unwrap();
+        sim.delete(&CONFIG_MAP.at("ns", "goes")).unwrap();
+        sim.put(CONFIG_MAP, &map("comes", "new")).unwrap();
+        let seen = |order: &[Delivery]| {
+            let mut order = order.iter().copied();
+            let cache =
+                sim.cached(CONFIG_MAP, "ns", since, || order.next().unwrap_or(Delivery::Once)).unwrap();
+            cache
+                .iter()
+                .map(|o| format!("{}={}", o.name(), o.text("/data/key").unwrap_or_default()))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(seen(&[]), "changes=new comes=new");
+        assert_eq!(seen(&[Repeated, Repeated, Repeated]), "changes=new comes=new");
+        assert_eq!(seen(&[Dropped, Once, Once]), "changes=old comes=new");
+        assert_eq!(seen(&[Once, Dropped, Once]), "changes=new comes=new goes=old");
+        assert_eq!(seen(&[Once, Once, Dropped]), "changes=new");
+        let told = sim.watch_badly(CONFIG_MAP, "ns", since, || Repeated).unwrap();
+        let told: Vec<Verb> = told.iter().map(|e| e.verb).collect();
+        assert_eq!(
+            told,
+            [Verb::Modified, Verb::Modified, Verb::Deleted, Verb::Deleted, Verb::Added, Verb::Added]
+        );
     }
 }

@@ -13,7 +13,7 @@ mod history;
 mod state;
 mod user;
 
-pub use history::{Event, Page, Verb};
+pub use history::{Delivery, Event, Page, Verb};
 pub use state::Part;
 pub use user::{Deletion, merge};
 

@@ -91,6 +91,12 @@ pub enum Trouble {
     Stale {
         by: u8,
     },
+    /// A list comes from a cache whose watch has lost and repeated events of the last so many changes. Records are
+    /// never read from a cache.
+    Cached {
+        by: u8,
+        seed: u8,
+    },
 }
 
 /// splitmix64
@@ -105,7 +111,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u8 {
+    pub fn below(&mut self, n: u64) -> u8 {
         (self.next() % n) as u8
     }
 
@@ -151,6 +157,7 @@ impl Random {
                     2 => Trouble::Conflict,
                     3 => Trouble::CrashAfter,
                     4 => Trouble::Stale { by: 1 + self.below(12) },
+                    5 => Trouble::Cached { by: 1 + self.below(12), seed: self.below(256) },
                     _ => Trouble::None,
                 };
                 Act::Request { run: self.below(3), trouble }

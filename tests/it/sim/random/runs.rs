@@ -1,8 +1,8 @@
 //! Runs of mipam, of which each request waits until the story lets it go.
 
-use super::act::Trouble;
+use super::act::{Random, Trouble};
 use crate::sim::check::{Checker, Rules};
-use mipam::cluster::sim::SimCluster;
+use mipam::cluster::sim::{Delivery, SimCluster};
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::config::Config;
 use mipam::model::{Kind, Object, ObjectRef, Sign};
@@ -43,7 +43,7 @@ impl Stepped {
         &'a self,
         writes: bool,
         call: Answer<'a, T>,
-        stale: impl Fn(u64) -> Result<T, ClusterError>,
+        stale: impl Fn(u64, Option<u8>) -> Result<T, ClusterError>,
     ) -> Result<T, ClusterError> {
         let ticket = &self.ticket;
         let trouble = std::future::poll_fn(|context| match ticket.granted.take() {
@@ -59,8 +59,9 @@ impl Stepped {
         match trouble {
             Trouble::LostRequest => return Err(lost()),
             Trouble::Conflict if writes => return Err(ClusterError::Conflict("it".into())),
-            Trouble::Stale { by } if !writes => {
-                if let Ok(old) = stale(self.world.sim.version().saturating_sub(by.into())) {
+            Trouble::Stale { by } | Trouble::Cached { by, .. } if !writes => {
+                let seed = if let Trouble::Cached { seed, .. } = trouble { Some(seed) } else { None };
+                if let Ok(old) = stale(self.world.sim.version().saturating_sub(by.into()), seed) {
                     self.rules.borrow_mut().shown_stale();
                     return Ok(old);
                 }
@@ -81,14 +82,26 @@ impl Stepped {
         }
     }
 
-    fn as_of(&self, kind: Kind, namespace: &str, version: u64) -> Result<Vec<Object>, ClusterError> {
-        let old = self.world.sim.list_as_of(kind, namespace, version)?;
+    /// As it was at a version; with a seed, as a cache has it that was filled then.
+    fn as_of(&self, kind: Kind, version: u64, seed: Option<u8>) -> Result<Vec<Object>, ClusterError> {
+        let sim = &self.world.sim;
+        let old = match seed {
+            None => sim.list_as_of(kind, "", version)?,
+            Some(seed) => {
+                let mut random = Random(seed.into());
+                sim.cached(kind, "", version, || match random.below(4) {
+                    0 => Delivery::Dropped,
+                    1 => Delivery::Repeated,
+                    _ => Delivery::Once,
+                })?
+            }
+        };
         Ok(old.iter().map(|o| (**o).clone()).collect())
     }
 }
 
 /// Only lists come from caches.
-fn never<T>(_: u64) -> Result<T, ClusterError> {
+fn never<T>(_: u64, _: Option<u8>) -> Result<T, ClusterError> {
     Err(ClusterError::Other("this is never stale".into()))
 }
 
@@ -98,11 +111,18 @@ impl Cluster for Stepped {
     }
 
     fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.request(false, self.world.sim.list(kind), move |v| self.as_of(kind, "", v)))
+        Box::pin(self.request(false, self.world.sim.list(kind), move |v, seed| self.as_of(kind, v, seed)))
     }
 
     fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        let stale = move |v| self.as_of(kind, namespace, v);
+        // The ledger: an old one is noticed by its version, and nobody keeps it in a cache.
+        let stale = move |version, seed: Option<u8>| match seed {
+            None => {
+                let old = self.world.sim.list_as_of(kind, namespace, version)?;
+                Ok(old.iter().map(|o| (**o).clone()).collect())
+            }
+            Some(_) => never(version, seed),
+        };
         Box::pin(self.request(false, self.world.sim.list_in(kind, namespace), stale))
     }
 
