@@ -131,6 +131,9 @@ impl Chooser<'_> {
                 }
             }
         }
+        if let Some(other) = self.records.moved_here(slot).filter(|o| !o.same(owner)) {
+            return Some(format!("{other} holds it in another network, out of which its pool was moved"));
+        }
         // A Node that still shows the address is no obstacle for the machine that it is, or was.
         let own_or_past = entry.is_some_and(|e| e.holders.iter().any(|h| h.owner.same_name(owner)));
         let seen = self.in_use.get(slot).into_iter().flatten().find(|holding| match &holding.holder {

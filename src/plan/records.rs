@@ -1,5 +1,6 @@
 //! What the ledger says: what is held, what is freed now, what rests, and which tentative sets are void.
 
+use super::findings::serves;
 use super::release::{FORCED_REST, rest};
 use super::{Board, Decision, Scope, World};
 use crate::addr::Family;
@@ -9,6 +10,7 @@ use crate::model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The ledger, sorted for the questions of a decision.
 pub(super) struct Records<'a> {
@@ -21,6 +23,8 @@ pub(super) struct Records<'a> {
     unreadable: BTreeSet<IpAddr>,
     /// What was seen where there is room for one holder.
     alone: BTreeMap<IpAddr, &'a Holding>,
+    /// Who took an address along into another network.
+    moved: BTreeMap<Slot, &'a Owner>,
 }
 
 /// Owners that wait, owners that were seen, and what was seen on whom, each sorted.
@@ -74,7 +78,8 @@ impl<'a> Records<'a> {
         let unreadable = world.ledger.unreadable().iter().filter_map(|u| u.address).collect();
         let alone =
             world.holdings.iter().filter(|h| h.adopt == Adopt::Alone).map(|h| (h.address, h)).collect();
-        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable, alone };
+        let moved = BTreeMap::new();
+        let mut records = Self { held: Vec::new(), left: Vec::new(), allocations, unreadable, alone, moved };
         for entry in world.ledger.unreadable() {
             if let Some(address) = entry.address {
                 board.block_everywhere(address);
@@ -92,7 +97,51 @@ impl<'a> Records<'a> {
         }
         records.held.sort_by(|a, b| a.0.cmp(b.0));
         records.left.sort_by(|a, b| a.0.cmp(b.0));
+        records.follow(world);
+        for slot in records.moved.keys() {
+            board.block(slot);
+        }
         records
+    }
+
+    /// A pool that was moved to another network took its addresses along: they are in use there, too. It may have
+    /// been renamed on the way: then the pools of the devices that hold them tell where they are now.
+    fn follow(&mut self, world: World<'a>) {
+        let having = |address: IpAddr| world.pools.iter().filter(move |p| p.contains(address));
+        let mut strays: BTreeMap<&Holder, Vec<&Slot>> = BTreeMap::new();
+        for (holder, allocation) in &self.held {
+            let slot = &allocation.slot;
+            for pool in having(slot.address).filter(|p| p.network != slot.network) {
+                if pool.name == allocation.pool {
+                    let there = Slot { address: slot.address, network: pool.network.clone() };
+                    self.moved.insert(there, &holder.owner);
+                }
+            }
+            if !having(slot.address).any(|p| p.network == slot.network) {
+                strays.entry(holder).or_default().push(slot);
+            }
+        }
+        if strays.is_empty() {
+            return;
+        }
+        let wished = world.claims.iter().flat_map(|c| {
+            let of = |device: &Arc<str>| Holder { owner: c.owner.clone(), device: device.clone() };
+            c.wishes.iter().map(move |w| (of(&w.device), &w.pools))
+        });
+        let carried = world.holdings.iter().filter_map(|h| Some((h.holder.clone()?, h.pools.as_ref()?)));
+        for (holder, choice) in wished.chain(carried) {
+            let Some((holder, slots)) = strays.get_key_value(&holder) else { continue };
+            for slot in slots {
+                let own = having(slot.address).filter(|p| p.network != slot.network && serves(choice, p));
+                let there = own.map(|p| Slot { address: slot.address, network: p.network.clone() });
+                self.moved.extend(there.map(|s| (s, &*holder.owner)));
+            }
+        }
+    }
+
+    /// Who took this address along into this network.
+    pub(super) fn moved_here(&self, slot: &Slot) -> Option<&'a Owner> {
+        self.moved.get(slot).copied()
     }
 
     fn enter(
@@ -143,11 +192,6 @@ impl<'a> Records<'a> {
         self.held.extend(live.iter().map(|h| (*h, allocation)));
         if !live.is_empty() {
             board.block(slot);
-            // A pool that was moved to another network took its addresses along: they are in use there, too.
-            let moved = world.pools.iter().filter(|p| p.name == allocation.pool && p.network != slot.network);
-            for pool in moved {
-                board.block(&Slot { address: slot.address, network: pool.network.clone() });
-            }
         }
         if live.len() == allocation.holders.len() {
             return;

@@ -210,3 +210,18 @@ fn what_is_left_of_an_older_draft_is_no_part_of_the_set_that_took_its_place() {
     };
     assert!(part == draft && **draft != *"3", "a new draft: {draft}");
 }
+
+#[test]
+fn a_pool_that_was_moved_and_renamed_takes_its_addresses_along() {
+    let (m, other) = (owner("m", 1), owner("other", 2));
+    let mut lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.0.0.8", Standing::Bound)]);
+    let reserved = [("other".to_owned(), "10.0.0.8".parse().unwrap())];
+    for reserved in [BTreeMap::new(), reserved.into_iter().map(|(n, a)| (n.into(), a)).collect()] {
+        lab.pools = vec![Pool { network: "two".into(), reserved, ..pool("b", &["10.0.0.8-10.0.0.9"], 16) }];
+        // A person has wiped it: nothing shows where it is but the ledger.
+        let wiped = Claim { gate: Gate::Open, ..claim(&m, 1) };
+        let decision = lab.decide(&[wiped, claim(&other, 1)], &[], &[]);
+        let given = decision.served.iter().flat_map(|s| &s.given).map(|g| g.address.to_string());
+        assert!(!given.collect::<Vec<_>>().contains(&"10.0.0.8".to_owned()), "{:?}", decision.served);
+    }
+}
