@@ -4,6 +4,7 @@
 mod beside;
 mod fields;
 mod many;
+mod stages;
 mod stand_in;
 
 use crate::bed::Bed;
