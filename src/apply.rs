@@ -9,6 +9,7 @@ use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE
 use crate::model::{Object, Pool, Slot, Standing};
 use crate::plan::Decision;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// How recording ended.
@@ -18,6 +19,8 @@ pub enum Recorded {
     Done {
         /// Ledger objects that could not be written, with the reason.
         failed: Vec<(IpAddr, ClusterError)>,
+        /// Ledger objects that were written: up to then, they were as they had been read.
+        written: BTreeSet<IpAddr>,
     },
     /// Somebody else was faster: observe again and decide again.
     Conflict,
@@ -27,9 +30,14 @@ impl Recorded {
     /// Is the entry of this slot recorded?
     pub fn holds(&self, slot: &Slot) -> bool {
         match self {
-            Self::Done { failed } => !failed.iter().any(|(page, _)| *page == ledger::page(slot.address)),
+            Self::Done { failed, .. } => !failed.iter().any(|(page, _)| *page == ledger::page(slot.address)),
             Self::Conflict => false,
         }
+    }
+
+    /// Was the ledger object of this slot written?
+    pub fn wrote(&self, slot: &Slot) -> bool {
+        matches!(self, Self::Done { written, .. } if written.contains(&ledger::page(slot.address)))
     }
 }
 
@@ -51,10 +59,10 @@ pub async fn record(
     decision: &Decision,
     changed: &mut Vec<Changed>,
 ) -> Result<Recorded, ClusterError> {
-    let mut failed: Vec<(IpAddr, ClusterError)> = Vec::new();
+    let (mut failed, mut written) = (Vec::new(), BTreeSet::new());
     let nothing = decision.changes.is_empty() && decision.binds.is_empty();
     let Some(epoch) = head(cluster, ledger, pools, nothing, changed).await? else {
-        return Ok(if nothing { Recorded::Done { failed } } else { Recorded::Conflict });
+        return Ok(if nothing { Recorded::Done { failed, written } } else { Recorded::Conflict });
     };
     for (page, mut changes) in ledger::by_page(&decision.changes) {
         if let Some(error) = hangs_on_failed(ledger, &changes, &failed) {
@@ -63,7 +71,7 @@ pub async fn record(
         }
         changes.retain(|(_, change)| !part_of_failed(change, &failed));
         match swap(cluster, ledger, page, &epoch, &changes, changed).await {
-            Ok(()) => {}
+            Ok(wrote) => written.extend(wrote.then_some(page)),
             Err(ClusterError::Conflict(_) | ClusterError::Exists(_)) => return Ok(Recorded::Conflict),
             Err(error @ ClusterError::Forbidden { .. }) => return Err(error),
             Err(error) => failed.push((page, error)),
@@ -78,12 +86,30 @@ pub async fn record(
     let binds = bindable.map(|(slot, home)| (slot.clone(), Change::Put(home.clone()))).collect();
     for (page, changes) in ledger::by_page(&binds) {
         match swap(cluster, ledger, page, &epoch, &changes, changed).await {
-            Ok(()) => {}
+            Ok(wrote) => written.extend(wrote.then_some(page)),
             Err(ClusterError::Conflict(_) | ClusterError::Exists(_)) => return Ok(Recorded::Conflict),
             Err(error) => failed.push((page, error)),
         }
     }
-    Ok(Recorded::Done { failed })
+    Ok(Recorded::Done { failed, written })
+}
+
+/// Are these entries still as they were read, when their owners have been seen since? Asked about what is given
+/// without a write to the ledger: nothing else would notice that it was freed in the meantime.
+pub async fn still_recorded(
+    cluster: &dyn Cluster,
+    ledger: &Ledger,
+    slots: &BTreeSet<Slot>,
+) -> Result<bool, ClusterError> {
+    let pages: BTreeSet<IpAddr> = slots.iter().map(|s| ledger::page(s.address)).collect();
+    for page in pages {
+        match cluster.get(&CONFIG_MAP.at(NAMESPACE, &ledger::object_name(page))).await {
+            Ok(now) if ledger.agrees(&now, slots) => {}
+            Ok(_) | Err(ClusterError::NotFound(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
 }
 
 /// Makes or updates the head; `None`: somebody else did, or there is nothing to have one for.
@@ -147,12 +173,12 @@ async fn swap(
     epoch: &str,
     changes: &[(Slot, Change)],
     changed: &mut Vec<Changed>,
-) -> Result<(), ClusterError> {
+) -> Result<bool, ClusterError> {
     let name = ledger::object_name(page);
     let before = ledger.object(&name).cloned();
     let wanted = ledger.changed(&name, epoch, changes);
     if before.as_ref() == Some(&wanted) || changes.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let written = match &before {
         None => cluster.create(CONFIG_MAP, &wanted).await?,
@@ -160,7 +186,7 @@ async fn swap(
     };
     changed.push(Changed { before, after: Some(wanted) });
     ledger.wrote(written);
-    Ok(())
+    Ok(true)
 }
 
 /// A part of a set whose home could not be recorded must not be recorded either.

@@ -5,8 +5,10 @@ mod report;
 use crate::apply::{self, Changed, Dry, Ran, Recorded, Written};
 use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
-use crate::ledger::{self, LedgerError, Shrunk};
-use crate::model::{Allocated, Allocation, Chain, Claim, Pool, ReconcileReport, Seconds, Survey, When};
+use crate::ledger::{self, Ledger, LedgerError, Shrunk};
+use crate::model::{
+    Allocated, Allocation, Chain, Claim, Pool, ReconcileReport, Seconds, Slot, Standing, Survey, When,
+};
 use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
@@ -175,7 +177,14 @@ impl Pass<'_> {
                         pause = (pause * 2).min(Duration::from_secs(2));
                         continue;
                     }
-                    done @ Recorded::Done { .. } => recorded = Some(done),
+                    done @ Recorded::Done { .. } => {
+                        let unsure = given_from_memory(&decision, &sight.seen.ledger, &done);
+                        if !apply::still_recorded(&cluster, &sight.seen.ledger, &unsure).await? {
+                            changed.extend(answers.into_iter().flat_map(|a| a.ran.changed()));
+                            continue;
+                        }
+                        recorded = Some(done);
+                    }
                 }
                 cluster.settle().await?;
             }
@@ -299,6 +308,19 @@ impl Pass<'_> {
         });
         gifts.unzip()
     }
+}
+
+/// What is given without a write to the ledger object that has it, or that decides for it.
+fn given_from_memory(decision: &Decision, ledger: &Ledger, recorded: &Recorded) -> BTreeSet<Slot> {
+    let given = decision.served.iter().filter(|s| is_recorded(s, Some(recorded))).flat_map(|s| &s.slots);
+    let with_home = given.flat_map(|slot| {
+        let home = ledger.allocations().get(slot).and_then(|a| match &a.standing {
+            Standing::Member { home, .. } => Some(home.clone()),
+            _ => None,
+        });
+        std::iter::once(slot.clone()).chain(home)
+    });
+    with_home.filter(|slot| !recorded.wrote(slot)).collect()
 }
 
 /// What those who wait are told.

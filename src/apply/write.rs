@@ -67,13 +67,12 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran
     for write in chain {
         let current = ran.current(observed, &write.target).cloned();
         let (written, now) = match &write.action {
-            Action::Update(edit) => update(cluster, write, edit, current, false).await,
-            Action::UpdateStatus(edit) => update(cluster, write, edit, current, true).await,
+            Action::Update(edit) | Action::UpdateStatus(edit) => update(cluster, write, edit, current).await,
             Action::Create(make) => create(cluster, write, make, &ran, current).await,
             Action::Delete => delete(cluster, write, current).await,
             Action::Free(_) if current.is_none() => (Written::Already, None),
             Action::Free(finalizer) => {
-                match update(cluster, write, &Edit::free(finalizer), current, false).await {
+                match update(cluster, write, &Edit::free(finalizer), current).await {
                     // Gone, or another object by now: not held by this finalizer in either case.
                     (Written::Moot, _) => (Written::Already, None),
                     ended => ended,
@@ -93,14 +92,11 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran
 /// How a write ended, and the object after it.
 type Ended = (Written, Option<Object>);
 
-async fn update(
-    cluster: &dyn Cluster,
-    write: &Write,
-    edit: &Edit,
-    current: Option<Object>,
-    status: bool,
-) -> Ended {
+async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Option<Object>) -> Ended {
     let Some(mut current) = current else { return (Written::Moot, None) };
+    let generation = |object: &Object| object.at("/metadata/generation").cloned();
+    let decided_on = generation(&current);
+    let freeing = matches!(write.action, Action::Free(_));
     for _ in 0..TRIES {
         if other(&write.uid, &current) {
             return (Written::Moot, None);
@@ -112,7 +108,7 @@ async fn update(
             Edited::To(wanted) => wanted,
         };
         let kind = write.target.kind;
-        let answer = if status {
+        let answer = if matches!(write.action, Action::UpdateStatus(_)) {
             cluster.replace_status(kind, &wanted).await
         } else {
             cluster.replace(kind, &wanted).await
@@ -126,6 +122,9 @@ async fn update(
             }
             Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
             Err(ClusterError::Conflict(_)) => match cluster.get(&write.target).await {
+                // What it is meant to be has changed since the decision: it may have been served by others and may
+                // want again by now, and what was recorded for it may be another's.
+                Ok(fresh) if !freeing && generation(&fresh) != decided_on => return (Written::Moot, None),
                 Ok(fresh) => current = fresh,
                 Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
                 Err(error) => return (failed(write, error), None),

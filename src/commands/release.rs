@@ -103,7 +103,7 @@ async fn record(cluster: &dyn Cluster, sight: &mut Sight, steps: &[Decision]) ->
     for step in steps {
         match apply::record(&patient, &mut sight.seen.ledger, &[], step, &mut Vec::new()).await? {
             Recorded::Conflict => return Ok(false),
-            Recorded::Done { failed } => {
+            Recorded::Done { failed, .. } => {
                 if let Some((_, error)) = failed.into_iter().next() {
                     return Err(error.into());
                 }

@@ -14,7 +14,7 @@ pub use shrink::{Cause, Shrunk, shrunk};
 
 use crate::model::{Allocation, Draft, Kind, Object, Slot};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Where the ledger lives; fixed, so that every run meets in the same place.
@@ -178,6 +178,15 @@ impl Ledger {
     /// The ledger object as it was read, if there is one.
     pub fn object(&self, name: &str) -> Option<&Object> {
         self.objects.get(name)
+    }
+
+    /// Has this later version of a ledger object the same entries for these slots, as far as they are in it?
+    pub fn agrees(&self, later: &Object, slots: &BTreeSet<Slot>) -> bool {
+        let Some(read) = self.object(later.name()) else { return false };
+        let mut own = slots.iter().filter(|s| object_name(s.address) == later.name()).map(entry::key);
+        own.all(|key| {
+            read.at("/data").and_then(|d| d.get(&key)) == later.at("/data").and_then(|d| d.get(&key))
+        })
     }
 
     /// The version of the ledger object of an address, empty where there is none yet.

@@ -95,7 +95,7 @@ pub(super) fn finish(
         let owner = claims[served.claim].whose();
         report.pending.push(PendingLine::of(owner, "", "", Reason::WriteFailed, why));
     }
-    if let Some(Recorded::Done { failed }) = recorded {
+    if let Some(Recorded::Done { failed, .. }) = recorded {
         for (page, error) in failed {
             let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
             report.problems.push(Problem::new("WriteFailed", &object, error.to_string()));
