@@ -139,8 +139,9 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         Some(_) if holding.adopt == Adopt::IfFree => return,
         Some(mut a) => {
             a.holders.push(holder.clone());
-            // It is in use, so it does not hang on a set that may still be withdrawn.
-            if records.firmness(&a) != Firmness::Firm {
+            // It is in use, so it does not hang on a set that may still be withdrawn, nor on one of another owner.
+            let hangs = matches!(a.standing, Standing::Member { .. });
+            if hangs || records.firmness(&a) != Firmness::Firm {
                 a.standing = Standing::Bound;
             }
             a

@@ -198,7 +198,12 @@ impl<'a> Records<'a> {
         }
         if !live.is_empty() {
             let holders = live.into_iter().cloned().collect();
-            decision.changes.insert(slot.clone(), Change::Put(Allocation { holders, ..allocation.clone() }));
+            // The set that it was part of was that of another holder, perhaps.
+            let firm_member = matches!(allocation.standing, Standing::Member { .. })
+                && self.firmness(allocation) == Firmness::Firm;
+            let standing = if firm_member { Standing::Bound } else { allocation.standing.clone() };
+            let left = Allocation { holders, standing, ..allocation.clone() };
+            decision.changes.insert(slot.clone(), Change::Put(left));
             return;
         }
         if self.firmness(allocation) == Firmness::Tentative {

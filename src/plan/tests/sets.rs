@@ -225,3 +225,21 @@ fn a_pool_that_was_moved_and_renamed_takes_its_addresses_along() {
         assert!(!given.collect::<Vec<_>>().contains(&"10.0.0.8".to_owned()), "{:?}", decision.served);
     }
 }
+
+#[test]
+fn what_two_hold_does_not_hang_on_the_set_of_one_of_them() {
+    let (m, other) = (owner("m", 1), owner("other", 2));
+    let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
+    let entries = vec![
+        entry(&m, "0", "10.0.0.255", Standing::Home { set, bound: true, draft: "".into() }),
+        entry(&m, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255"), draft: "".into() }),
+    ];
+    let mut lab = lab(&["10.0.0.255-10.0.1.3"], entries);
+    let seen = ["10.0.0.255", "10.0.1.0"].iter().zip(["0", "1"]);
+    let mut seen: Vec<Holding> = seen.map(|(a, d)| holding(&m, d, a.parse().unwrap())).collect();
+    seen.push(holding(&other, "0", "10.0.1.0".parse().unwrap()));
+    let decision = lab.decide(&[], &seen, &[]);
+    lab.record(&decision);
+    let shared = &lab.ledger.allocations()[&slot("10.0.1.0")];
+    assert_eq!((shared.holders.len(), &shared.standing), (2, &Standing::Bound));
+}
