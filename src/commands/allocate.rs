@@ -4,13 +4,12 @@ use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
-use crate::config::Config;
 use crate::model::{
     API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
-use crate::systems;
+use crate::systems::{self, Scene};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
     }
     let claim = match (targets, &sight) {
-        (Some(targets), Some(sight)) => for_object(sight, targets, &config)?,
+        (Some(targets), Some(sight)) => for_object(sight, targets, &sight.scene(&config, pass.now))?,
         _ => hold(command),
     };
     pass.scope.only = Some(claim.whose().clone());
@@ -117,11 +116,11 @@ fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>,
     context.targets(reference, &systems::owners())
 }
 
-fn for_object(sight: &Sight, targets: Vec<ObjectRef>, config: &Config) -> Result<Claim, Failure> {
+fn for_object(sight: &Sight, targets: Vec<ObjectRef>, scene: &Scene<'_>) -> Result<Claim, Failure> {
     let target = context::only(targets, |t| sight.seen.observed.find(t).is_some())?;
     let object = sight.seen.observed.find(&target);
     let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
-    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, config));
+    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, scene));
     match asked.next() {
         Some(Ok(claim)) => Ok(claim),
         Some(Err(why)) => Err(Failure::finding(format!("{target} cannot be given an address: {why}"))),

@@ -106,6 +106,7 @@ fn pool(object: &Object, part: Part, number: usize, ours: bool) -> Pool {
         interfaces: Vec::new(),
         matches: Match::default(),
         order: if random { Order::Spread } else { Order::Lowest },
+        edges: false,
         foreign: !ours,
     }
 }

@@ -74,7 +74,7 @@ impl System for OpenShift {
         (kind == MACHINE).then(|| write::nmstate_of(object, pools)).flatten()
     }
 
-    fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {
+    fn ask(&self, kind: Kind, object: &Object, _: &Scene<'_>) -> Option<Result<Claim, String>> {
         (kind == MACHINE).then(|| {
             if object.deleting() {
                 return Err("it is being deleted".to_owned());

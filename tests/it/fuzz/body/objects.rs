@@ -56,7 +56,7 @@ pub fn survive(config: &Config, observed: Observed) {
     let served = decision.served.iter().map(|s| (&claims[s.claim], &s.given));
     let given = served.map(|(claim, given)| of(claim).write(claim, given, &scene));
     let waiting = decision.unmet.iter().zip(&decision.pending);
-    let told = waiting.map(|(at, line)| of(&claims[*at]).pending(&claims[*at], line));
+    let told = waiting.map(|(at, line)| of(&claims[*at]).pending(&claims[*at], line, &scene));
     let chores = sight.survey.chores.iter().map(|chore| chore.writes.clone());
     let closing = ALL.iter().flat_map(|s| s.closing(&scene));
     for write in given.chain(told).chain(chores).chain(closing).flatten() {
@@ -66,7 +66,7 @@ pub fn survive(config: &Config, observed: Observed) {
         for object in scene.observed.all(kind) {
             for system in ALL {
                 let _ = system.nmstate(kind, object, &sight.pools);
-                let _ = system.ask(kind, object, config);
+                let _ = system.ask(kind, object, &scene);
                 let scaled = system.scaled(scene.observed, (kind, object), 3).unwrap_or_default();
                 assert!(scaled.len() <= 64);
             }
