@@ -5,7 +5,8 @@ use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, Standing, Wish,
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, PoolOrigin,
+    Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
@@ -31,7 +32,12 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     if pool.foreign {
         let failure =
             Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
-        return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
+        return Err(failure.hint(match pool.origin {
+            PoolOrigin::Object(systems::capi::NAME) => {
+                "`serve-pools` in the configuration says which kinds of pools mipam serves; it serves none beside another controller"
+            }
+            _ => "`metal3: serve` in the configuration takes its pools over",
+        }));
     }
     let claim = match (targets, &sight) {
         (Some(targets), Some(sight)) => for_object(sight, targets, &sight.scene(&config, pass.now))?,
@@ -153,16 +159,24 @@ fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -
     let mut served = claim.wishes.is_empty();
     for wish in &mut claim.wishes {
         let mut names: Vec<Arc<str>> = vec![pool.name.clone()];
-        if let PoolChoice::Matching(subject) = &wish.pools {
-            if !subject.fits(pool) {
-                continue;
+        match &wish.pools {
+            PoolChoice::Matching(subject) => {
+                if !subject.fits(pool) {
+                    continue;
+                }
+                let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
+                names.extend(others.map(|p| p.name.clone()));
             }
-            let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
-            names.extend(others.map(|p| p.name.clone()));
+            // It names its pool itself.
+            PoolChoice::Named(own) if !own.is_empty() && !own.contains(&pool.name) => {
+                let failure = format!("{} takes its address from pool {}", claim.owner, own.join(" or "));
+                return Err(Failure::finding(failure));
+            }
+            PoolChoice::Named(_) => {}
         }
         served = true;
         wish.pools = PoolChoice::Named(names);
-        wish.asks = asks.take();
+        wish.asks = asks.take().or(wish.asks);
     }
     if served {
         return Ok(claim);

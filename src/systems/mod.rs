@@ -1,6 +1,7 @@
 //! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
+pub mod capi;
 pub mod elf;
 pub mod kubermatic;
 pub mod nmstate;
@@ -89,7 +90,8 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &seen::Seen];
+pub const ALL: &[&dyn System] =
+    &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &capi::Capi, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {

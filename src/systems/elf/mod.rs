@@ -5,8 +5,8 @@ mod address;
 mod claim;
 mod index;
 mod machine;
-mod peer;
-mod pool;
+pub(super) mod peer;
+pub(super) mod pool;
 mod select;
 mod status;
 

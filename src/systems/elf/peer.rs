@@ -7,7 +7,7 @@ use crate::systems::peer::{DEPLOYMENT, deployed, leased};
 
 /// Who serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::systems) enum Mode {
     /// mipam does.
     Serve,
     /// A metal3 controller does, for this reason where nobody has configured it.
@@ -16,7 +16,7 @@ pub(super) enum Mode {
 
 /// What the config says; without a word there, whether a metal3 controller is at work. Who cannot see whether
 /// one is must not serve beside it.
-pub(super) fn mode(observed: &Observed, config: &Config) -> Mode {
+pub(in crate::systems) fn mode(observed: &Observed, config: &Config) -> Mode {
     match config.metal3 {
         Metal3::Serve => return Mode::Serve,
         Metal3::Defer => return Mode::Defer(None),

@@ -108,7 +108,11 @@ impl System for OpenShift {
         parent: (Kind, &Object),
         replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
-        (parent.0 == MACHINE_SET).then(|| scale::scaled(observed, MACHINE, parent, replicas))
+        (parent.0 == MACHINE_SET).then(|| {
+            let machines = scale::scaled(observed, MACHINE, parent, replicas);
+            let claims: Vec<_> = machines.iter().flat_map(|(_, m)| machine::claims(m)).collect();
+            machines.into_iter().chain(claims).collect()
+        })
     }
 }
 

@@ -96,8 +96,14 @@ fn devices(object: &Object) -> &[Value] {
     object.array("/spec/providerSpec/value/network/devices")
 }
 
-/// Finalizers that mipam sets, as metal3 and its companion for ELF do.
-const OURS: [&str; 2] = ["ipclaim.ipam.metal3.io", "elfmachinestaticip.infrastructure.cluster.x-k8s.io"];
+/// Finalizers that mipam sets, as metal3, its companion for ELF and the in-cluster provider do.
+const OURS: [&str; 5] = [
+    "ipclaim.ipam.metal3.io",
+    "elfmachinestaticip.infrastructure.cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io/ReleaseAddress",
+    "ipam.cluster.x-k8s.io/ProtectAddress",
+    "ipam.cluster.x-k8s.io/ProtectPool",
+];
 
 /// The hooks of others, and their finalizers.
 fn foreign(object: &Object) -> Vec<&Value> {
