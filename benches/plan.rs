@@ -93,6 +93,7 @@ fn pool() -> Pool {
         interfaces: vec![],
         matches: Match::default(),
         order: Order::Lowest,
+        edges: false,
         foreign: false,
     }
 }

@@ -189,7 +189,7 @@ impl Pass<'_> {
                 cluster.settle().await?;
             }
             let (served, mut chains) = self.gifts(&sight, &decision, recorded.as_ref());
-            chains.extend(waiting(&sight, &decision));
+            chains.extend(waiting(&sight, &decision, &sight.scene(self.config, self.now)));
             chains.extend(self.chores(&sight, When::After));
             let ran = self.carry_out(hand, &mut sight, &chains).await;
             let whose = served.into_iter().map(Some).chain(std::iter::repeat(None));
@@ -324,10 +324,10 @@ fn given_from_memory(decision: &Decision, ledger: &Ledger, recorded: &Recorded) 
 }
 
 /// What those who wait are told.
-fn waiting(sight: &Sight, decision: &Decision) -> Vec<Chain> {
+fn waiting(sight: &Sight, decision: &Decision, scene: &Scene<'_>) -> Vec<Chain> {
     let told = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
         let claim = &sight.survey.claims[*at];
-        Some(systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.pending(claim, line))
+        Some(systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.pending(claim, line, scene))
     });
     told.filter(|chain| !chain.is_empty()).collect()
 }

@@ -4,13 +4,13 @@ use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
-use crate::config::Config;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, Standing, Wish,
+    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, PoolOrigin,
+    Standing, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
-use crate::systems;
+use crate::systems::{self, Scene};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -32,10 +32,15 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     if pool.foreign {
         let failure =
             Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
-        return Err(failure.hint("`metal3: serve` in the configuration takes its pools over"));
+        return Err(failure.hint(match pool.origin {
+            PoolOrigin::Object(systems::capi::NAME) => {
+                "`serve-pools` in the configuration says which kinds of pools mipam serves; it serves none beside another controller"
+            }
+            _ => "`metal3: serve` in the configuration takes its pools over",
+        }));
     }
     let claim = match (targets, &sight) {
-        (Some(targets), Some(sight)) => for_object(sight, targets, &config)?,
+        (Some(targets), Some(sight)) => for_object(sight, targets, &sight.scene(&config, pass.now))?,
         _ => hold(command),
     };
     pass.scope.only = Some(claim.whose().clone());
@@ -117,11 +122,11 @@ fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>,
     context.targets(reference, &systems::owners())
 }
 
-fn for_object(sight: &Sight, targets: Vec<ObjectRef>, config: &Config) -> Result<Claim, Failure> {
+fn for_object(sight: &Sight, targets: Vec<ObjectRef>, scene: &Scene<'_>) -> Result<Claim, Failure> {
     let target = context::only(targets, |t| sight.seen.observed.find(t).is_some())?;
     let object = sight.seen.observed.find(&target);
     let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
-    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, config));
+    let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, scene));
     match asked.next() {
         Some(Ok(claim)) => Ok(claim),
         Some(Err(why)) => Err(Failure::finding(format!("{target} cannot be given an address: {why}"))),
@@ -154,16 +159,24 @@ fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -
     let mut served = claim.wishes.is_empty();
     for wish in &mut claim.wishes {
         let mut names: Vec<Arc<str>> = vec![pool.name.clone()];
-        if let PoolChoice::Matching(subject) = &wish.pools {
-            if !subject.fits(pool) {
-                continue;
+        match &wish.pools {
+            PoolChoice::Matching(subject) => {
+                if !subject.fits(pool) {
+                    continue;
+                }
+                let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
+                names.extend(others.map(|p| p.name.clone()));
             }
-            let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
-            names.extend(others.map(|p| p.name.clone()));
+            // It names its pool itself.
+            PoolChoice::Named(own) if !own.is_empty() && !own.contains(&pool.name) => {
+                let failure = format!("{} takes its address from pool {}", claim.owner, own.join(" or "));
+                return Err(Failure::finding(failure));
+            }
+            PoolChoice::Named(_) => {}
         }
         served = true;
         wish.pools = PoolChoice::Named(names);
-        wish.asks = asks.take();
+        wish.asks = asks.take().or(wish.asks);
     }
     if served {
         return Ok(claim);

@@ -104,8 +104,7 @@ impl<'a> Context<'a> {
         }
         for (key, set) in [
             ("service-cidrs", !config.service_cidrs.is_empty()),
-            ("beside-peer", !config.beside_peer.is_empty()),
-            ("serve-pools", config.serve_pools.is_some()),
+            ("beside-peer", config.beside_peer.iter().any(|s| *s != systems::capi::NAME)),
         ] {
             if set {
                 self.printer.warn(&format!("{shown}: {key} has no effect in this version"));

@@ -99,6 +99,7 @@ impl Draft {
             interfaces: self.interfaces,
             matches: self.matches,
             order: Order::Lowest,
+            edges: false,
             foreign: false,
         })
     }

@@ -1,7 +1,7 @@
 //! A pool: where addresses come from and what goes with them.
 
 use super::Owner;
-use crate::addr::{Family, Span, SpanSet};
+use crate::addr::{Family, Span, SpanSet, unusable_in_subnet};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub struct Pool {
     pub matches: Match,
     /// Which of its free addresses comes next.
     pub order: Order,
+    /// The network and broadcast addresses of its subnet may be given out, too: whoever made it says so.
+    pub edges: bool,
     /// Another controller gives its addresses out: mipam gives none of them, from whatever pool.
     pub foreign: bool,
 }
@@ -97,6 +99,12 @@ impl Pool {
     /// Does one of the ranges hold this address?
     pub fn contains(&self, address: IpAddr) -> bool {
         self.ranges.iter().any(|r| r.contains(address))
+    }
+
+    /// The network and broadcast addresses of its subnet, where no host may have them.
+    pub fn unusable_edges(&self) -> impl Iterator<Item = IpAddr> {
+        let ranges = self.ranges.iter().filter(|_| !self.edges);
+        ranges.flat_map(|range| unusable_in_subnet(range.first(), self.prefix))
     }
 
     /// The address kept for an owner of this name; a hold is no owner of that kind, whatever its name.

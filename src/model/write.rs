@@ -1,6 +1,6 @@
 //! Writes to the cluster, described: what decides makes them, what talks to the world carries them out.
 
-use super::{Object, ObjectRef};
+use super::{Kind, Object, ObjectRef};
 use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +17,17 @@ pub struct Write {
     pub uid: String,
     /// What is done to it.
     pub action: Action,
+}
+
+impl Write {
+    /// Takes an object away that this finalizer holds.
+    pub fn removal(kind: Kind, object: &Object, finalizer: &'static str) -> [Self; 2] {
+        let (target, uid) = (kind.at(object.namespace(), object.name()), object.uid().to_owned());
+        [
+            Self { target: target.clone(), uid: uid.clone(), action: Action::Free(finalizer) },
+            Self { target, uid, action: Action::Delete },
+        ]
+    }
 }
 
 /// What is done to an object.

@@ -1,6 +1,6 @@
 //! Which addresses of which pool can still be given out.
 
-use crate::addr::{self, Span, SpanSet};
+use crate::addr::{Span, SpanSet};
 use crate::model::{Order, Pool, Slot};
 use std::net::IpAddr;
 
@@ -94,10 +94,6 @@ pub fn unusable(pool: &Pool, pools: &[Pool]) -> SpanSet {
     for near in pools.iter().filter(|p| p.network == pool.network) {
         near.gateway.iter().chain(&near.nameservers).for_each(|a| set.insert_address(*a));
     }
-    for range in &pool.ranges {
-        for address in addr::unusable_in_subnet(range.first(), pool.prefix) {
-            set.insert_address(address);
-        }
-    }
+    pool.unusable_edges().for_each(|a| set.insert_address(a));
     set
 }

@@ -441,16 +441,22 @@ impl<'a> Chooser<'a> {
         });
         for (device, addresses) in restored {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let what = if device.is_empty() { "its address" } else { "the address of device" };
             let message = format!(
-                "somebody removed the address of device {device}: {} is its own and is written back",
+                "somebody removed {}: {} is its own and is written back",
+                [what, device].join(" ").trim_end(),
                 addresses.join(" and ")
             );
             decision.problems.push(Problem::new("Wiped", &claim.owner, message));
         }
         for device in lost {
-            let message = format!(
-                "device {device} has no address although the machine was served, and the ledger has none that it could get back: set ipAddrs by hand, or replace the machine"
-            );
+            let message = if device.is_empty() {
+                "it has no address although it was served, and the ledger has none that it could get back: replace it".to_owned()
+            } else {
+                format!(
+                    "device {device} has no address although the machine was served, and the ledger has none that it could get back: set ipAddrs by hand, or replace the machine"
+                )
+            };
             decision.problems.push(Problem::new("Wiped", &claim.owner, message));
         }
         (!picks.is_empty()).then(|| self.met(&picks))

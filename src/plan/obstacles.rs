@@ -4,7 +4,6 @@ use super::Decision;
 use super::choose::Chooser;
 use super::findings::{networks, rests, serves, stands_for};
 use super::records::Firmness;
-use crate::addr::unusable_in_subnet;
 use crate::ledger::Change;
 use crate::model::{Adopt, Allocation, Holder, Owner, Preset, Slot, Standing};
 
@@ -32,8 +31,7 @@ impl Chooser<'_> {
             if pool.nameservers.contains(&preset.address) {
                 return Some(format!("it is a name server of pool {}", pool.name));
             }
-            let edges = pool.ranges.iter().flat_map(|r| unusable_in_subnet(r.first(), pool.prefix));
-            if edges.into_iter().any(|a| a == preset.address) {
+            if pool.unusable_edges().any(|a| a == preset.address) {
                 return Some(format!("it is the network or broadcast address of pool {}", pool.name));
             }
         }

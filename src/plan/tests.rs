@@ -31,6 +31,7 @@ fn pool(name: &str, ranges: &[&str], prefix: u8) -> Pool {
         interfaces: vec![],
         matches: Match::default(),
         order: Order::Lowest,
+        edges: false,
         foreign: false,
         ranges,
     }

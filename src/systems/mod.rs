@@ -1,10 +1,12 @@
 //! One file per machine API: objects to claims, allocations to writes. Pure: nothing here reads, writes or
 //! knows the time. A new system is a new file and a line in [`ALL`].
 
+pub mod capi;
 pub mod elf;
 pub mod kubermatic;
 pub mod nmstate;
 pub mod openshift;
+mod peer;
 mod scale;
 mod seen;
 
@@ -50,7 +52,7 @@ pub trait System: Sync {
 
     /// What an owner that waits is told on its own object. Called in every pass in which the claim waits: the
     /// writes must have nothing to do the second time.
-    fn pending(&self, _claim: &Claim, _line: &PendingLine) -> Chain {
+    fn pending(&self, _claim: &Claim, _line: &PendingLine, _scene: &Scene<'_>) -> Chain {
         Chain::new()
     }
 
@@ -66,7 +68,7 @@ pub trait System: Sync {
 
     /// The claim of an object that a person names, whether it waits for mipam or not; an error says why it
     /// cannot have one.
-    fn ask(&self, _kind: Kind, _object: &Object, _config: &Config) -> Option<Result<Claim, String>> {
+    fn ask(&self, _kind: Kind, _object: &Object, _scene: &Scene<'_>) -> Option<Result<Claim, String>> {
         None
     }
 
@@ -88,7 +90,8 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] = &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &seen::Seen];
+pub const ALL: &[&dyn System] =
+    &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &capi::Capi, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {
@@ -123,4 +126,12 @@ pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
 fn paused(object: &Object) -> Option<String> {
     const PAUSED: &str = "cluster.x-k8s.io/paused";
     object.annotation(PAUSED).map(|_| format!("it carries annotation {PAUSED}"))
+}
+
+/// Why the objects of a Cluster must be left alone; one that is not there pauses nothing.
+fn cluster_paused(observed: &Observed, namespace: &str, cluster: &str) -> Option<String> {
+    let target = elf::CLUSTER.at(namespace, cluster);
+    let found = observed.find(&target)?;
+    let says = found.at("/spec/paused").and_then(Value::as_bool) == Some(true);
+    (says || paused(found).is_some()).then(|| format!("{target} is paused"))
 }

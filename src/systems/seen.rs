@@ -17,12 +17,6 @@ pub(super) struct Seen;
 /// Core Nodes.
 const NODE: Kind = Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
 
-const CAPI_ADDRESS: Kind = Kind::namespaced(
-    "ipam.cluster.x-k8s.io",
-    &["v1beta2", "v1beta1", "v1alpha1"],
-    "IPAddress",
-    "ipaddresses",
-);
 const VMI: Kind =
     Kind::namespaced("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
 
@@ -36,7 +30,6 @@ const INFRASTRUCTURE: Kind = Kind {
 };
 
 const SOURCES: &[Source] = &[
-    Source { kind: CAPI_ADDRESS, role: Role::Record },
     Source { kind: IPAM_CLAIM, role: Role::Record },
     Source { kind: CAPI_CLUSTER, role: Role::Owner },
     Source { kind: INFRASTRUCTURE, role: Role::Owner },
@@ -47,7 +40,6 @@ const SOURCES: &[Source] = &[
 
 /// Where a kind keeps addresses: a path whose `*` steps over every element of a list or map.
 const PLACES: &[(Kind, &[&[&str]])] = &[
-    (CAPI_ADDRESS, &[&["spec", "address"]]),
     (IPAM_CLAIM, &[&["status", "ips", "*"]]),
     // Addresses of API servers and ingress belong to nobody else, and may be host names.
     (CAPI_CLUSTER, &[&["spec", "controlPlaneEndpoint", "host"]]),
@@ -87,7 +79,12 @@ impl System for Seen {
         let machines = machines_by_node(observed);
         for (kind, places) in PLACES {
             for object in observed.all(*kind) {
-                let stands_for = (*kind == NODE).then(|| machine_of(object, &machines));
+                let stands_for = match *kind {
+                    NODE => Some(machine_of(object, &machines)),
+                    // The claims for its addresses are those of what it runs on.
+                    CAPI_MACHINE => object.text("/spec/infrastructureRef/name").map(str::to_owned),
+                    _ => None,
+                };
                 for place in *places {
                     let mut values = Vec::new();
                     collect(&object.0, place, &mut values);

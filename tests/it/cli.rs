@@ -381,7 +381,11 @@ rules:
   - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [get, list, update]}
   - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachinetemplates], verbs: [list]}
   - {apiGroups: [kubevirt.io], resources: [virtualmachineinstances], verbs: [list]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [list]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims], verbs: [get, list, update]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [get, list, create, update, delete]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [inclusterippools, globalinclusterippools], verbs: [get, list, update]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims/status, inclusterippools/status, globalinclusterippools/status], verbs: [update]}
+  - {apiGroups: [ipamcontroller.openshift.io], resources: [ippools], verbs: [get, list, update]}
   - {apiGroups: [ipam.metal3.io], resources: [ippools], verbs: [get, list]}
   - {apiGroups: [ipam.metal3.io], resources: [ipclaims, ipaddresses], verbs: [get, list, create, update, delete]}
   - {apiGroups: [ipam.metal3.io], resources: [ipclaims/status, ippools/status], verbs: [update]}
@@ -432,6 +436,23 @@ fn an_account_with_the_rights_of_the_readme_can_do_a_pass() {
     let output = with_bed(&bed, "mipam", &["reconcile"]);
     assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
     assert_eq!(bed.list("ipam.metal3.io/v1alpha1", "IPClaim"), Vec::<Value>::new(), "{}", out(&output));
+
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/capi");
+    for file in ["pools.yaml", "claims.yaml"] {
+        bed.create(&std::fs::read_to_string(examples.join(file)).unwrap());
+    }
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
+    let (api, kind) = ("ipam.cluster.x-k8s.io/v1beta1", "IPAddressClaim");
+    let claims = bed.list(api, kind);
+    let served = claims.iter().filter(|c| c["status"]["addressRef"].is_object()).count();
+    assert_eq!((claims.len(), served), (3, 3), "{} {}", out(&output), err(&output));
+    for claim in claims {
+        bed.delete(api, kind, "default", claim["metadata"]["name"].as_str().unwrap());
+    }
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
+    assert_eq!(bed.list(api, kind), Vec::<Value>::new(), "{}", out(&output));
 }
 
 #[test]

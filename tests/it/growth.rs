@@ -26,6 +26,7 @@ fn pool(range: &str, prefix: u8) -> Pool {
         interfaces: vec![],
         matches: Match::default(),
         order: Order::Lowest,
+        edges: false,
         foreign: false,
     }
 }

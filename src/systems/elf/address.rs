@@ -122,12 +122,7 @@ fn record(claim: &Claim, given: &Given, part: &Pool, pool: &Object, name: &str) 
 
 /// Takes a record away: its finalizer, then the object.
 pub(super) fn remove(address: &Object) -> [Write; 2] {
-    let target = IP_ADDRESS.at(address.namespace(), address.name());
-    let uid = address.uid().to_owned();
-    [
-        Write { target: target.clone(), uid: uid.clone(), action: Action::Free(FINALIZER) },
-        Write { target, uid, action: Action::Delete },
-    ]
+    Write::removal(IP_ADDRESS, address, FINALIZER)
 }
 
 /// The edit of a machine that is still the one that was meant.

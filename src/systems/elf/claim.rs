@@ -8,7 +8,7 @@ use crate::model::{
     Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Problem,
     Reason, Survey, When, Wish, Write,
 };
-use crate::systems::paused;
+use crate::systems::{cluster_paused, paused};
 use serde_json::json;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -55,8 +55,8 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let ip_pool = index.pool_of(object);
     if let Some(ip_pool) = ip_pool {
         let cluster = ip_pool.text("/spec/clusterName").unwrap_or_default();
-        if index.paused(ip_pool.namespace(), cluster) {
-            return wait(Reason::Paused, format!("Cluster/{}/{cluster} is paused", ip_pool.namespace()));
+        if let Some(why) = cluster_paused(index.observed, ip_pool.namespace(), cluster) {
+            return wait(Reason::Paused, why);
         }
     }
     if let Some((kept, more)) = addresses.split_first() {

@@ -1,7 +1,7 @@
 //! The objects of a survey, by the questions that are asked of them.
 
 use super::pool::{self, Parsed};
-use super::{CLUSTER, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME};
+use super::{IP_ADDRESS, IP_CLAIM, IP_POOL, NAME};
 use crate::model::{Holder, Object, Observed, Owner};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -134,11 +134,5 @@ impl<'a> Index<'a> {
     pub(super) fn pool_of(&self, object: &Object) -> Option<&'a Object> {
         let name = object.text("/spec/pool/name")?;
         self.observed.find(&IP_POOL.at(object.namespace(), name))
-    }
-
-    /// Is this cluster paused?
-    pub(super) fn paused(&self, namespace: &str, cluster: &str) -> bool {
-        let found = self.observed.find(&CLUSTER.at(namespace, cluster));
-        found.is_some_and(|c| c.at("/spec/paused").and_then(serde_json::Value::as_bool) == Some(true))
     }
 }

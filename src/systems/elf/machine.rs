@@ -6,13 +6,13 @@ use super::claim;
 use super::index::{For, Index, OWNER};
 use super::pool::Parsed;
 use super::select::{self, Selected};
-use super::{CLUSTER, ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
+use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
 use crate::addr::{Family, parse_address};
 use crate::model::{
     Action, Adopt, Chain, Chore, Edit, Edited, Holder, Holding, Kind, Make, Object, Observed, Owner,
     PendingLine, Pool, Problem, Reason, Survey, When, Write, hash,
 };
-use crate::systems::paused;
+use crate::systems::{cluster_paused, paused};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 
@@ -130,9 +130,8 @@ fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
     let machine = index.observed.find(&MACHINE.at(object.namespace(), machine));
     let cluster = object.label(CLUSTER_NAME).or_else(|| machine.and_then(|m| m.text("/spec/clusterName")));
     let cluster = cluster.unwrap_or_default();
-    let found = index.observed.find(&CLUSTER.at(object.namespace(), cluster));
-    if index.paused(object.namespace(), cluster) || found.and_then(paused).is_some() {
-        return Some((Reason::Paused, format!("Cluster/{}/{cluster} is paused", object.namespace())));
+    if let Some(why) = cluster_paused(index.observed, object.namespace(), cluster) {
+        return Some((Reason::Paused, why));
     }
     for key in ["failureReason", "failureMessage"] {
         if let Some(text) = object.text(&format!("/status/{key}")).filter(|t| !t.is_empty()) {

@@ -5,11 +5,12 @@ mod address;
 mod claim;
 mod index;
 mod machine;
-mod peer;
-mod pool;
+pub(super) mod peer;
+pub(super) mod pool;
 mod select;
 mod status;
 
+use super::peer::{DEPLOYMENT, LEASE};
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Sign, Source, Survey};
@@ -35,8 +36,10 @@ const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
 pub(super) const MACHINE: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
 pub(super) const CLUSTER: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
 const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
-const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
-const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
+
+/// What metal3's controller is known by.
+const CONTROLLER: Sign = Sign::Label("cluster.x-k8s.io/provider", "ipam-metal3");
+const ITS_LEASE: Sign = Sign::Name("controller-leader-election-ipam-capm3");
 
 const SOURCES: &[Source] = &[
     Source { kind: IP_POOL, role: Role::Record },
@@ -46,8 +49,8 @@ const SOURCES: &[Source] = &[
     Source { kind: TEMPLATE, role: Role::Owner },
     Source { kind: MACHINE, role: Role::Owner },
     Source { kind: CLUSTER, role: Role::Owner },
-    Source { kind: DEPLOYMENT, role: Role::Peer(Sign::Label("cluster.x-k8s.io/provider", "ipam-metal3")) },
-    Source { kind: LEASE, role: Role::Peer(Sign::Name("controller-leader-election-ipam-capm3")) },
+    Source { kind: DEPLOYMENT, role: Role::Peer(CONTROLLER) },
+    Source { kind: LEASE, role: Role::Peer(ITS_LEASE) },
 ];
 
 impl System for Elf {
@@ -93,7 +96,7 @@ impl System for Elf {
         address::give(claim, given, scene)
     }
 
-    fn pending(&self, claim: &Claim, line: &PendingLine) -> Chain {
+    fn pending(&self, claim: &Claim, line: &PendingLine, _: &Scene<'_>) -> Chain {
         vec![claim::failed(&claim.owner, &line.message)]
     }
 
@@ -104,7 +107,7 @@ impl System for Elf {
         status::closing(scene)
     }
 
-    fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {
+    fn ask(&self, kind: Kind, object: &Object, _: &Scene<'_>) -> Option<Result<Claim, String>> {
         match kind {
             k if k == IP_CLAIM => Some(claim::ask(object)),
             k if k == ELF_MACHINE => Some(Err(

@@ -1,13 +1,13 @@
 //! Who serves metal3's pools: mipam, or a metal3 controller that is visible in the cluster.
 
-use super::{DEPLOYMENT, LEASE};
+use super::{CONTROLLER, ITS_LEASE};
 use crate::config::{Config, Metal3};
-use crate::model::{Object, Observed, parse_timestamp};
-use serde_json::Value;
+use crate::model::Observed;
+use crate::systems::peer::{DEPLOYMENT, deployed, leased};
 
 /// Who serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(in crate::systems) enum Mode {
     /// mipam does.
     Serve,
     /// A metal3 controller does, for this reason where nobody has configured it.
@@ -16,7 +16,7 @@ pub(super) enum Mode {
 
 /// What the config says; without a word there, whether a metal3 controller is at work. Who cannot see whether
 /// one is must not serve beside it.
-pub(super) fn mode(observed: &Observed, config: &Config) -> Mode {
+pub(in crate::systems) fn mode(observed: &Observed, config: &Config) -> Mode {
     match config.metal3 {
         Metal3::Serve => return Mode::Serve,
         Metal3::Defer => return Mode::Defer(None),
@@ -28,23 +28,13 @@ pub(super) fn mode(observed: &Observed, config: &Config) -> Mode {
             "whether a metal3 controller runs cannot be seen (list deployments.apps), so its pools are left to it; {say}"
         )));
     }
-    let running = |d: &&Object| d.at("/spec/replicas").and_then(Value::as_u64).unwrap_or(1) > 0;
-    if let Some(peer) = observed.all(DEPLOYMENT).iter().find(running) {
-        let name = DEPLOYMENT.at(peer.namespace(), peer.name());
+    if let Some(name) = deployed(observed, CONTROLLER) {
         return Mode::Defer(Some(format!("{name} serves metal3's pools, so mipam waits for it; {say}")));
     }
-    if let Some(lease) = observed.all(LEASE).iter().find(|l| fresh(l, observed)) {
-        let name = LEASE.at(lease.namespace(), lease.name());
+    if let Some(name) = leased(observed, ITS_LEASE) {
         return Mode::Defer(Some(format!(
             "{name} is held by a metal3 controller, so mipam waits for it; {say}"
         )));
     }
     Mode::Serve
-}
-
-fn fresh(lease: &Object, observed: &Observed) -> bool {
-    let held = lease.text("/spec/holderIdentity").is_some_and(|h| !h.is_empty());
-    let renewed = lease.text("/spec/renewTime").and_then(parse_timestamp);
-    let lasts = lease.at("/spec/leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(60);
-    held && renewed.is_some_and(|r| r.saturating_add(lasts.max(60)) > observed.now())
 }

@@ -19,16 +19,16 @@ pub(super) fn survey<'a>(object: &'a Object, index: &Index<'a>, survey: &mut Sur
 
 /// What an `IPPool` is to the planner.
 #[derive(Default)]
-pub(super) struct Parsed {
+pub(in crate::systems) struct Parsed {
     /// The pools, in order.
-    pub(super) pools: Vec<Pool>,
+    pub(in crate::systems) pools: Vec<Pool>,
     /// What is wrong with some parts: the others are used all the same.
-    pub(super) problems: Vec<String>,
+    pub(in crate::systems) problems: Vec<String>,
 }
 
 impl Parsed {
     /// The choice of one of its pools.
-    pub(super) fn choice(&self) -> PoolChoice {
+    pub(in crate::systems) fn choice(&self) -> PoolChoice {
         PoolChoice::Named(self.pools.iter().map(|p| p.name.clone()).collect())
     }
 
@@ -54,7 +54,7 @@ impl Part {
 }
 
 /// Reads an `IPPool`.
-pub(super) fn read(object: &Object, ours: bool) -> Parsed {
+pub(in crate::systems) fn read(object: &Object, ours: bool) -> Parsed {
     let (mut problems, mut taken) = (Vec::new(), SpanSet::default());
     let mut pools: Vec<Pool> = Vec::new();
     for (at, value) in object.array("/spec/pools").iter().enumerate() {
@@ -106,6 +106,7 @@ fn pool(object: &Object, part: Part, number: usize, ours: bool) -> Pool {
         interfaces: Vec::new(),
         matches: Match::default(),
         order: if random { Order::Spread } else { Order::Lowest },
+        edges: false,
         foreign: !ours,
     }
 }

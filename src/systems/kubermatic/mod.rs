@@ -71,7 +71,7 @@ impl System for Kubermatic {
         write::give(claim, given, scene.pools).into_iter().collect()
     }
 
-    fn pending(&self, claim: &Claim, line: &PendingLine) -> Chain {
+    fn pending(&self, claim: &Claim, line: &PendingLine, _: &Scene<'_>) -> Chain {
         write::explain(claim, line).into_iter().collect()
     }
 
@@ -79,7 +79,7 @@ impl System for Kubermatic {
         KINDS.contains(&kind).then(|| write::nmstate_of(kind, object, pools)).flatten()
     }
 
-    fn ask(&self, kind: Kind, object: &Object, config: &Config) -> Option<Result<Claim, String>> {
+    fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {
         KINDS.contains(&kind).then(|| {
             if object.deleting() {
                 return Err("it is being deleted".to_owned());
@@ -90,7 +90,7 @@ impl System for Kubermatic {
             let network = Network::read(kind, object);
             match network.problems.first() {
                 Some(problem) => Err(problem.clone()),
-                None => Ok(claim(Owner::of(NAME, kind, object), object, &network, config, Gate::Asked)),
+                None => Ok(claim(Owner::of(NAME, kind, object), object, &network, scene.config, Gate::Asked)),
             }
         })
     }

@@ -99,7 +99,9 @@ fn a_machine_whose_own_address_was_taken_away_again_is_not_let_go_without_one() 
 fn only_a_machine_that_still_waits_is_told_why() {
     let claim = survey(&machine()).claims.remove(0);
     let full = PendingLine::of(&claim.owner, "", "lab", Reason::PoolExhausted, "pool lab is full".to_owned());
-    let explain = |claim: &Claim, now: &Object| apply(&Kubermatic.pending(claim, &full), now);
+    let (observed, config, pools) = (Observed::default(), config(), Arc::default());
+    let scene = Scene { observed: &observed, pools: &pools, config: &config, now: 0 };
+    let explain = |claim: &Claim, now: &Object| apply(&Kubermatic.pending(claim, &full, &scene), now);
     let Edited::To(told) = explain(&claim, &machine()) else { panic!("nothing is said") };
     assert_eq!(told.text("/status/errorReason"), Some("InsufficientResources"));
     assert_eq!(told.text("/status/errorMessage"), Some("mipam: pool lab is full"));
@@ -113,6 +115,9 @@ fn only_a_machine_that_still_waits_is_told_why() {
     assert_eq!(mended.at("/status"), None);
     let theirs = with(|m| m["status"] = json!({ "errorReason": "CreateError", "errorMessage": "quota" }));
     assert_eq!(explain(&claim, &theirs), Edited::To(Box::new(theirs.clone())));
-    let asked = Kubermatic.ask(MACHINE, &machine(), &config()).unwrap().unwrap();
-    assert!(Kubermatic.pending(&asked, &full).is_empty(), "who asks by name is answered on the terminal");
+    let asked = Kubermatic.ask(MACHINE, &machine(), &scene).unwrap().unwrap();
+    assert!(
+        Kubermatic.pending(&asked, &full, &scene).is_empty(),
+        "who asks by name is answered on the terminal"
+    );
 }

@@ -2,8 +2,9 @@
 
 use super::MACHINE;
 use crate::addr::parse_address;
-use crate::model::{Adopt, Holder, Holding, Object, Owner, PoolChoice, Subject};
-use serde_json::Value;
+use crate::model::{Adopt, Holder, Holding, Kind, Object, Owner, PoolChoice, Subject};
+use crate::systems::capi::CLAIM;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -83,6 +84,29 @@ fn address(value: &Value) -> Result<(IpAddr, Option<u8>), String> {
     Ok((ip, prefix))
 }
 
+/// The claims that the Machine API will make for a machine that takes addresses from pools.
+pub(super) fn claims(machine: &Object) -> Vec<(Kind, Object)> {
+    let mut claims = Vec::new();
+    for (device, settings) in machine.array(DEVICES).iter().enumerate() {
+        let pools = settings.get("addressesFromPools").and_then(Value::as_array);
+        for (number, pool) in pools.into_iter().flatten().enumerate() {
+            let name = format!("{}-claim-{device}-{number}", machine.name());
+            let claim = json!({
+                "apiVersion": format!("{}/v1beta1", CLAIM.group),
+                "kind": CLAIM.kind,
+                "metadata": {
+                    "name": name, "namespace": machine.namespace(), "uid": format!("{}-{name}", machine.uid()),
+                },
+                "spec": { "poolRef": {
+                    "apiGroup": pool.get("group"), "kind": pool.get("resource"), "name": pool.get("name"),
+                } },
+            });
+            claims.push((CLAIM, Object(claim)));
+        }
+    }
+    claims
+}
+
 /// Notes every address that the machine has; returns what could not be read.
 pub(super) fn holdings(
     object: &Object,
@@ -115,13 +139,19 @@ pub(super) fn holdings(
     }
     // Host names stand beside addresses in a status.
     let reported = object.array("/status/addresses").iter().filter_map(|a| a.get("address")?.as_str());
+    // What comes from claims is theirs, and the machine only repeats it.
+    let claimed = devices.iter().any(|d| d.from_pools);
+    let own = |address: IpAddr| {
+        let mut on_devices = devices.iter().flat_map(|d| &d.addresses).flatten();
+        !claimed || on_devices.any(|(a, _)| *a == address)
+    };
     for address in reported.filter_map(|a| parse_address(a).ok()) {
         let holder = Holder { owner: owner.clone(), device: "".into() };
         holdings.push(Holding {
             address,
             seen_on: seen_on.clone(),
-            holder: Some(holder),
-            stands_for: None,
+            holder: own(address).then_some(holder),
+            stands_for: claimed.then(|| object.name().to_owned()),
             pools: None,
             adopt: Adopt::No,
         });

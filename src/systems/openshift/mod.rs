@@ -74,7 +74,7 @@ impl System for OpenShift {
         (kind == MACHINE).then(|| write::nmstate_of(object, pools)).flatten()
     }
 
-    fn ask(&self, kind: Kind, object: &Object, _: &Config) -> Option<Result<Claim, String>> {
+    fn ask(&self, kind: Kind, object: &Object, _: &Scene<'_>) -> Option<Result<Claim, String>> {
         (kind == MACHINE).then(|| {
             if object.deleting() {
                 return Err("it is being deleted".to_owned());
@@ -108,7 +108,11 @@ impl System for OpenShift {
         parent: (Kind, &Object),
         replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
-        (parent.0 == MACHINE_SET).then(|| scale::scaled(observed, MACHINE, parent, replicas))
+        (parent.0 == MACHINE_SET).then(|| {
+            let machines = scale::scaled(observed, MACHINE, parent, replicas);
+            let claims: Vec<_> = machines.iter().flat_map(|(_, m)| machine::claims(m)).collect();
+            machines.into_iter().chain(claims).collect()
+        })
     }
 }
 

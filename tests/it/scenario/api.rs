@@ -61,7 +61,17 @@ impl Stage for Api {
     fn writes(&self) -> Option<(usize, usize)> {
         let writes = self.bed.writes_since(self.mark, ADMIN);
         let of = |resource: &str| writes.iter().filter(|w| w.resource == resource).count();
-        let machines = ["machines", "elfmachines", "ipclaims", "ipaddresses", "ippools"].map(of).iter().sum();
+        let served = [
+            "machines",
+            "elfmachines",
+            "ipclaims",
+            "ipaddresses",
+            "ippools",
+            "ipaddressclaims",
+            "inclusterippools",
+            "globalinclusterippools",
+        ];
+        let machines = served.map(of).iter().sum();
         assert_eq!(
             machines + of("configmaps") + of("namespaces"),
             writes.len(),

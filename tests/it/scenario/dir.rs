@@ -28,7 +28,15 @@ impl Directory {
     }
 
     fn path_of(&self, target: &Target) -> PathBuf {
-        self.path(target.api_version(), &target.kind, &target.namespace, &target.name)
+        let path = self.path(target.api_version(), &target.kind, &target.namespace, &target.name);
+        if path.exists() {
+            return path;
+        }
+        // Or mipam has made it.
+        let plural = if target.kind.ends_with('s') { "es" } else { "s" };
+        let resource = format!("{}{plural}.{}", target.kind.to_lowercase(), target.group);
+        let file = format!("{}.{}.yaml", target.namespace, target.name);
+        self.dir.path().join("mipam").join(resource).join(file)
     }
 
     fn read(path: &Path) -> Value {

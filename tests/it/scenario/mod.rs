@@ -87,7 +87,8 @@ pub(crate) enum Step {
     },
 }
 
-/// `Kind/namespace/name`, or `Kind.group/namespace/name`; without a group, OpenShift's or core.
+/// `Kind/namespace/name`, or `Kind.group/namespace/name`, with nothing for the namespace of what has none; without a
+/// group, the one that most scenarios mean.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Target {
@@ -109,7 +110,12 @@ impl TryFrom<String> for Target {
             Some((kind, group)) => (kind, group),
             None if kind.starts_with("Machine") => (*kind, "machine.openshift.io"),
             None if kind.starts_with("Elf") => (*kind, "infrastructure.cluster.x-k8s.io"),
+            None if kind.starts_with("IPAddressClaim") || kind.ends_with("InClusterIPPool") => {
+                (*kind, "ipam.cluster.x-k8s.io")
+            }
             None if kind.starts_with("IP") => (*kind, "ipam.metal3.io"),
+            None if *kind == "Cluster" => (*kind, "cluster.x-k8s.io"),
+            None if *kind == "Deployment" => (*kind, "apps"),
             None => (*kind, ""),
         };
         let (kind, group) = (kind.to_owned(), group.to_owned());
@@ -127,13 +133,19 @@ impl Target {
             "infrastructure.cluster.x-k8s.io" => "infrastructure.cluster.x-k8s.io/v1beta1",
             "ipam.metal3.io" => "ipam.metal3.io/v1alpha1",
             "cluster.x-k8s.io" => "cluster.x-k8s.io/v1beta1",
+            "ipam.cluster.x-k8s.io" if self.kind.ends_with("InClusterIPPool") => {
+                "ipam.cluster.x-k8s.io/v1alpha2"
+            }
+            "ipam.cluster.x-k8s.io" => "ipam.cluster.x-k8s.io/v1beta1",
+            "ipamcontroller.openshift.io" => "ipamcontroller.openshift.io/v1",
+            "apps" => "apps/v1",
             other => panic!("no scenario has named the group {other} yet"),
         }
     }
 }
 
 /// Versions and kinds of all that scenarios compare, beside the ledger.
-pub(crate) const COMPARED: [(&str, &str); 7] = [
+pub(crate) const COMPARED: [(&str, &str); 14] = [
     ("machine.openshift.io/v1beta1", "Machine"),
     ("cluster.k8s.io/v1alpha1", "Machine"),
     ("machine.k8s.io/v1alpha1", "Machine"),
@@ -141,6 +153,13 @@ pub(crate) const COMPARED: [(&str, &str); 7] = [
     ("ipam.metal3.io/v1alpha1", "IPPool"),
     ("ipam.metal3.io/v1alpha1", "IPClaim"),
     ("ipam.metal3.io/v1alpha1", "IPAddress"),
+    ("ipam.cluster.x-k8s.io/v1beta1", "IPAddressClaim"),
+    ("ipam.cluster.x-k8s.io/v1beta1", "IPAddress"),
+    ("ipam.cluster.x-k8s.io/v1beta2", "IPAddressClaim"),
+    ("ipam.cluster.x-k8s.io/v1beta2", "IPAddress"),
+    ("ipam.cluster.x-k8s.io/v1alpha2", "InClusterIPPool"),
+    ("ipam.cluster.x-k8s.io/v1alpha2", "GlobalInClusterIPPool"),
+    ("ipamcontroller.openshift.io/v1", "IPPool"),
 ];
 
 fn root() -> PathBuf {

@@ -48,8 +48,13 @@ pub fn objects(objects: Vec<Value>) -> Value {
     for object in objects {
         let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
         if object["kind"] != "ConfigMap" && object["kind"] != "Machine" {
-            let place =
-                format!("{}/{}/{}", object["kind"].as_str().unwrap(), text("namespace"), text("name"));
+            let mut kind = object["kind"].as_str().unwrap().to_owned();
+            let group = object["apiVersion"].as_str().unwrap().split('/').next().unwrap();
+            // Several groups have kinds of these names.
+            if (kind == "IPAddress" || kind == "IPPool") && group != "ipam.metal3.io" {
+                kind = format!("{kind}.{group}");
+            }
+            let place = format!("{kind}/{}/{}", text("namespace"), text("name"));
             others.insert(place, other(&object));
         } else if object["kind"] == "Machine" {
             let namespace = Some(text("namespace")).filter(|n| !n.is_empty()).unwrap_or("default".to_owned());
@@ -99,6 +104,9 @@ fn other(object: &Value) -> Value {
     let mut status = object["status"].clone();
     if let Some(status) = status.as_object_mut() {
         status.remove("lastUpdated");
+        for condition in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+            condition.as_object_mut().unwrap().remove("lastTransitionTime");
+        }
         status.retain(|_, v| *v != json!({}));
     }
     if !status.is_null() && status != json!({}) {

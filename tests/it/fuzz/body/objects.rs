@@ -56,7 +56,7 @@ pub fn survive(config: &Config, observed: Observed) {
     let served = decision.served.iter().map(|s| (&claims[s.claim], &s.given));
     let given = served.map(|(claim, given)| of(claim).write(claim, given, &scene));
     let waiting = decision.unmet.iter().zip(&decision.pending);
-    let told = waiting.map(|(at, line)| of(&claims[*at]).pending(&claims[*at], line));
+    let told = waiting.map(|(at, line)| of(&claims[*at]).pending(&claims[*at], line, &scene));
     let chores = sight.survey.chores.iter().map(|chore| chore.writes.clone());
     let closing = ALL.iter().flat_map(|s| s.closing(&scene));
     for write in given.chain(told).chain(chores).chain(closing).flatten() {
@@ -66,7 +66,7 @@ pub fn survive(config: &Config, observed: Observed) {
         for object in scene.observed.all(kind) {
             for system in ALL {
                 let _ = system.nmstate(kind, object, &sight.pools);
-                let _ = system.ask(kind, object, config);
+                let _ = system.ask(kind, object, &scene);
                 let scaled = system.scaled(scene.observed, (kind, object), 3).unwrap_or_default();
                 assert!(scaled.len() <= 64);
             }
@@ -96,8 +96,14 @@ fn devices(object: &Object) -> &[Value] {
     object.array("/spec/providerSpec/value/network/devices")
 }
 
-/// Finalizers that mipam sets, as metal3 and its companion for ELF do.
-const OURS: [&str; 2] = ["ipclaim.ipam.metal3.io", "elfmachinestaticip.infrastructure.cluster.x-k8s.io"];
+/// Finalizers that mipam sets, as metal3, its companion for ELF and the in-cluster provider do.
+const OURS: [&str; 5] = [
+    "ipclaim.ipam.metal3.io",
+    "elfmachinestaticip.infrastructure.cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io/ReleaseAddress",
+    "ipam.cluster.x-k8s.io/ProtectAddress",
+    "ipam.cluster.x-k8s.io/ProtectPool",
+];
 
 /// The hooks of others, and their finalizers.
 fn foreign(object: &Object) -> Vec<&Value> {

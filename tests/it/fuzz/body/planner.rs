@@ -108,6 +108,7 @@ fn pools(bytes: &mut Bytes<'_>) -> Vec<Pool> {
                 ..Match::default()
             },
             order: *bytes.pick(&[Order::Lowest, Order::Spread]),
+            edges: false,
             foreign: bytes.one_in(8),
             ranges,
         });

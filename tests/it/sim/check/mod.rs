@@ -9,6 +9,7 @@ pub use rules::{Rules, within};
 
 use super::random::tale::tell_change;
 use mipam::cluster::sim::{Event, SimCluster, Verb};
+use mipam::model::Object;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
@@ -82,12 +83,35 @@ impl Checker {
                     *k == event.kind && o.text("/spec/address") == object.text("/spec/address")
                 });
                 assert_eq!(same.count(), 1, "S1: {} is of an address that another one has", object.name());
+                self.is_recorded(object);
             } else {
-                let served = ["ElfMachine", "IPClaim", "IPAddress", "IPPool"].contains(&event.kind.kind);
-                let ours = served || object.name().starts_with("mipam-");
+                if event.kind.kind == "IPAddressClaim" && event.verb == Verb::Modified {
+                    claim(sim, object);
+                }
+                let served = [
+                    "ElfMachine",
+                    "IPClaim",
+                    "IPAddress",
+                    "IPPool",
+                    "IPAddressClaim",
+                    "InClusterIPPool",
+                    "GlobalInClusterIPPool",
+                ];
+                let ours = served.contains(&event.kind.kind) || object.name().starts_with("mipam-");
                 assert!(ours, "S5: {} was written", object.name());
             }
         }
+    }
+
+    /// A record was made: the ledger has its address, for the claim that it names.
+    fn is_recorded(&self, record: &Object) {
+        let text = |at: &str| record.text(at).unwrap_or_default();
+        let claim = [text("/spec/claimRef/name"), text("/spec/claim/name")].concat();
+        let address: IpAddr = text("/spec/address").parse().expect("an address");
+        let mut entries = self.world.pages.values().flat_map(|page| page.values());
+        let firm = entries
+            .any(|e| e.address == address && e.holders.iter().any(|h| h.name == claim) && self.world.firm(e));
+        assert!(firm, "{} was made before the ledger had {address} for {claim}", record.name());
     }
 
     fn news(&mut self, sim: &SimCluster) -> Vec<Event> {
@@ -249,4 +273,18 @@ impl Checker {
             assert!(other.is_none(), "S1: {address} was recorded for {name}, and {other:?} holds it");
         }
     }
+}
+
+/// A claim was written: it is not paused, and what it names is its own.
+fn claim(sim: &SimCluster, claim: &Object) {
+    let paused = claim.annotation("cluster.x-k8s.io/paused");
+    assert!(paused.is_none(), "S5: {} is paused and was written", claim.name());
+    let Some(named) = claim.text("/status/addressRef/name") else { return };
+    let all = sim.all();
+    let mut records = all.iter().filter(|(kind, o)| {
+        kind.kind == "IPAddress" && o.namespace() == claim.namespace() && o.name() == named
+    });
+    let its = records.any(|(_, o)| o.text("/spec/claimRef/name") == Some(claim.name()));
+    // One that goes may have let its record go before.
+    assert!(its || claim.deleting(), "{} names {named}, which is not its own", claim.name());
 }

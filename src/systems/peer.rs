@@ -1,0 +1,27 @@
+//! Signs that another controller is at work: its Deployment, or the Lease that it keeps fresh.
+
+use crate::model::{Kind, Object, ObjectRef, Observed, Sign, parse_timestamp};
+use serde_json::Value;
+
+pub(super) const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
+pub(super) const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
+
+/// The Deployment with this sign that runs, if there is one.
+pub(super) fn deployed(observed: &Observed, sign: Sign) -> Option<ObjectRef> {
+    let running = |d: &&Object| d.at("/spec/replicas").and_then(Value::as_u64).unwrap_or(1) > 0;
+    let found = observed.all(DEPLOYMENT).iter().filter(|d| sign.is_on(d)).find(running)?;
+    Some(DEPLOYMENT.at(found.namespace(), found.name()))
+}
+
+/// The Lease with this sign that somebody holds, if there is one.
+pub(super) fn leased(observed: &Observed, sign: Sign) -> Option<ObjectRef> {
+    let found = observed.all(LEASE).iter().filter(|l| sign.is_on(l)).find(|l| fresh(l, observed))?;
+    Some(LEASE.at(found.namespace(), found.name()))
+}
+
+fn fresh(lease: &Object, observed: &Observed) -> bool {
+    let held = lease.text("/spec/holderIdentity").is_some_and(|h| !h.is_empty());
+    let renewed = lease.text("/spec/renewTime").and_then(parse_timestamp);
+    let lasts = lease.at("/spec/leaseDurationSeconds").and_then(Value::as_i64).unwrap_or(60);
+    held && renewed.is_some_and(|r| r.saturating_add(lasts.max(60)) > observed.now())
+}
