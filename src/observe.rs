@@ -53,9 +53,9 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
     };
 
     let wave = |role: fn(&Role) -> bool| there.iter().filter(move |s| role(&s.role)).copied();
-    let records = try_join_all(wave(|r| *r == Role::Record).map(|s| read(cluster, s)));
-    let (ledger, records) =
-        futures_util::future::try_join(cluster.list_in(CONFIG_MAP, NAMESPACE), records).await?;
+    // The ledger before all else: a record that is older than it would speak for somebody who has gone since.
+    let ledger = cluster.list_in(CONFIG_MAP, NAMESPACE).await?;
+    let records = try_join_all(wave(|r| *r == Role::Record).map(|s| read(cluster, s))).await?;
     let owners = try_join_all(wave(|r| *r != Role::Record).map(|s| read(cluster, s))).await?;
     for (kind, objects, note) in records.into_iter().chain(owners) {
         if let Some(objects) = objects {

@@ -143,11 +143,13 @@ impl Pass<'_> {
     /// The whole pass. What becomes free only by what it does is used at once.
     pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
         let (mut outcome, mut unsettled) = self.turn(adjust).await?;
+        let mut moved = !outcome.changed.is_empty();
         for _ in 0..ROUNDS {
-            if !unsettled || self.dry_run || !outcome.failures.is_empty() {
+            if !unsettled || !moved || self.dry_run || !outcome.failures.is_empty() {
                 break;
             }
             let (later, more) = self.turn(adjust).await?;
+            moved = !later.changed.is_empty();
             (outcome, unsettled) = (outcome.then(later), more);
         }
         Ok(outcome)

@@ -93,7 +93,13 @@ impl Head {
         let mut merged = self.pools.clone();
         self.unnamed_flags(pools).for_each(|(name, _)| drop(merged.remove(name)));
         merged.extend(applied(pools));
-        if merged == self.pools {
+        // In which order a pool has its ranges, two configurations may see differently.
+        let sorted = |pools: &BTreeMap<String, Applied>| {
+            let mut pools = pools.clone();
+            pools.values_mut().for_each(|applied| applied.ranges.sort());
+            pools
+        };
+        if sorted(&merged) == sorted(&self.pools) {
             return None;
         }
         let mut object = self.object.clone();

@@ -19,7 +19,8 @@ impl Ran {
 impl Outcome {
     /// With what another turn of the same pass did after it.
     pub(super) fn then(mut self, later: Self) -> Self {
-        self.granted.extend(later.granted);
+        let more = later.granted.into_iter().filter(|line| !self.granted.contains(line)).collect::<Vec<_>>();
+        self.granted.extend(more);
         self.changed.extend(later.changed);
         let earlier = std::mem::replace(&mut self.report, later.report);
         self.report.kept = earlier.kept;

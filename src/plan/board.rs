@@ -15,10 +15,8 @@ impl<'a> Board<'a> {
     pub(super) fn new(pools: &'a [Pool]) -> Self {
         let blocked = pools.iter().map(|pool| {
             let mut set = unusable(pool, pools);
-            pool.reserved.values().for_each(|a| set.insert_address(*a));
-            // Whoever gives these out does not know what mipam gives.
-            let foreign = pools.iter().filter(|p| p.foreign && p.network == pool.network);
-            foreign.flat_map(|p| &p.ranges).for_each(|r| set.insert(*r));
+            let near = pools.iter().filter(|p| p.network == pool.network);
+            near.flat_map(|p| p.reserved.values()).for_each(|a| set.insert_address(*a));
             set
         });
         Self { pools, blocked: blocked.collect() }
@@ -88,11 +86,15 @@ fn split(ranges: &[Span], seed: u64) -> (Vec<Span>, Vec<Span>) {
 }
 
 /// Addresses of a pool that no host may have: excluded ones, the gateways and name servers of all pools of its
-/// network, and the network and broadcast address of the subnet.
+/// network, the network and broadcast address of the subnet, and what another controller gives out.
 pub fn unusable(pool: &Pool, pools: &[Pool]) -> SpanSet {
     let mut set = pool.exclude.clone();
     for near in pools.iter().filter(|p| p.network == pool.network) {
         near.gateway.iter().chain(&near.nameservers).for_each(|a| set.insert_address(*a));
+        // Whoever gives these out does not know what mipam gives.
+        if near.foreign && !pool.foreign {
+            near.ranges.iter().for_each(|r| set.insert(*r));
+        }
     }
     pool.unusable_edges().for_each(|a| set.insert_address(a));
     set

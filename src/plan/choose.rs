@@ -142,7 +142,9 @@ impl<'a> Chooser<'a> {
             Family::BOTH.into_iter().zip(&candidates).filter(|(_, pools)| !pools.is_empty()).collect();
         if wish.one {
             // What it holds or asks for decides; else the pool that comes first.
-            let decided = self.held_family(claim, wish).or(wish.asks.map(Family::of));
+            let reserved = |pools: &[usize]| pools.iter().any(|p| self.reserves(*p, &claim.owner));
+            let kept = families.iter().find(|(_, pools)| reserved(pools)).map(|(family, _)| *family);
+            let decided = self.held_family(claim, wish).or(wish.asks.map(Family::of)).or(kept);
             families.sort_by_key(|(family, pools)| (Some(*family) != decided, pools.first().copied()));
             families.truncate(if decided.is_some() { 1 } else { 2 });
         }
@@ -166,6 +168,10 @@ impl<'a> Chooser<'a> {
             }
         }
         full.map_or(Ok(()), Err)
+    }
+
+    fn reserves(&self, pool: usize, owner: &Owner) -> bool {
+        self.world.pools[pool].reserved_for(owner).is_some()
     }
 
     /// The family of what the ledger has for a wish.

@@ -75,7 +75,7 @@ impl Chooser<'_> {
     pub(super) fn barred(&self, owner: &Owner, slot: &Slot, pool: usize) -> Option<String> {
         if self.unusable[pool].contains(slot.address) {
             return Some(
-                "it is excluded, or a gateway, a name server, or the subnet's network or broadcast address"
+                "it is excluded, a gateway, a name server, the subnet's network or broadcast address, or given out by another controller"
                     .to_owned(),
             );
         }
@@ -85,7 +85,9 @@ impl Chooser<'_> {
         if self.world.pools[pool].reserved_for(owner) == Some(slot.address) {
             return None;
         }
-        let kept = self.world.pools[pool].reserved.iter().find(|(_, a)| **a == slot.address);
+        // Pools that are objects may overlap: what one keeps, the others do not give.
+        let near = self.world.pools.iter().filter(|p| p.network == slot.network);
+        let kept = near.flat_map(|p| &p.reserved).find(|(_, a)| **a == slot.address);
         kept.map(|(name, _)| format!("it is reserved for {name}"))
     }
 

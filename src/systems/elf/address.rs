@@ -62,7 +62,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     let Some(part) = scene.pools.iter().find(|p| p.name == given.pool) else { return Chain::new() };
     let name = name(ip_pool, &given.address.to_string());
     let mut chain = vec![claim::hold(&claim.owner), record(claim, given, part, ip_pool, &name)];
-    chain.push(claim::bind(object, &claim.owner, &name));
+    chain.push(claim::bind(object, &claim.owner, &name, scene.observed));
     chain.extend(For::of(object).map(|whose| machine::fill(&whose, given.address.to_string(), part)));
     chain
 }

@@ -2,11 +2,11 @@
 
 use super::address::{self, update};
 use super::index::{For, Index};
-use super::{ELF_MACHINE, IP_CLAIM, NAME};
+use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Owner, PendingLine, PoolChoice, Problem,
-    Reason, Survey, When, Wish, Write,
+    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Observed, Owner, PendingLine, PoolChoice,
+    Problem, Reason, Survey, When, Wish, Write,
 };
 use crate::systems::{cluster_paused, paused};
 use serde_json::json;
@@ -27,6 +27,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         return;
     }
     let addresses = index.addresses_of(object);
+    let pause = pause(object, index);
     if let (Some(holder), false) = (&stands_for, object.deleting()) {
         let machine = ELF_MACHINE.at(&holder.owner.namespace, &holder.owner.name);
         if index.observed.serves(ELF_MACHINE) && index.observed.find(&machine).is_none() {
@@ -39,7 +40,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         }
     }
     if object.deleting() {
-        if only_ours(object) {
+        if only_ours(object) && pause.is_none() {
             let writes = go(object, &addresses);
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
@@ -49,21 +50,24 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         let (whose, device) = known(&owner, stands_for.as_ref());
         survey.pending.push(PendingLine::of(whose, device, "", reason, message));
     };
-    if let Some(why) = paused(object) {
+    if let Some(why) = pause {
         return wait(Reason::Paused, why);
     }
-    let ip_pool = index.pool_of(object);
-    if let Some(ip_pool) = ip_pool {
-        let cluster = ip_pool.text("/spec/clusterName").unwrap_or_default();
-        if let Some(why) = cluster_paused(index.observed, ip_pool.namespace(), cluster) {
-            return wait(Reason::Paused, why);
-        }
+    // A machine that is not to be served yet says so itself.
+    let machine = stands_for.as_ref().map(|h| ELF_MACHINE.at(&h.owner.namespace, &h.owner.name));
+    let machine = machine.and_then(|m| index.observed.find(&m));
+    if addresses.is_empty() && machine.is_some_and(|m| machine::not_yet(m, index).is_some()) {
+        return;
     }
+    let ip_pool = index.pool_of(object);
     if let Some((kept, more)) = addresses.split_first() {
-        // Two records of one claim: what its status names stays, the other was made by somebody faster or slower.
-        for extra in more {
-            let writes = address::remove(extra).to_vec();
-            survey.chores.push(Chore { owner: owner.clone(), writes, when: When::Before });
+        // Two records of one claim: what its status names stays, the other was made by somebody faster or slower. The
+        // status is written first: whoever has named the other one in the meantime is noticed by that.
+        if !more.is_empty() {
+            let mut writes = vec![hold(&owner), bind(object, &owner, kept.name(), index.observed)];
+            writes.extend(more.iter().flat_map(|extra| address::remove(extra)));
+            survey.chores.push(Chore { owner, writes, when: When::Before });
+            return;
         }
         let done = object.text("/status/address/name") == Some(kept.name())
             && object.text("/status/errorMessage").is_none()
@@ -71,7 +75,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         if done {
             survey.settled.push(stands_for.map_or(owner, |h| h.owner));
         } else {
-            let writes = vec![hold(&owner), bind(object, &owner, kept.name())];
+            let writes = vec![hold(&owner), bind(object, &owner, kept.name(), index.observed)];
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
         return;
@@ -86,7 +90,9 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if ip_pool.deleting() {
         return wait(Reason::NoMatchingPool, format!("IPPool/{} is being deleted", ip_pool.name()));
     }
-    match wish(object, index.parsed(ip_pool).choice()) {
+    let parsed = index.parsed(ip_pool);
+    let choice = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
+    match wish(object, choice) {
         Ok(wish) => survey.claims.push(Claim {
             owner,
             wishes: vec![wish],
@@ -101,6 +107,17 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     }
 }
 
+/// Why a claim must be left alone, also where it is being deleted.
+fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
+    let pool = index.pool_of(object);
+    let of_pool = |p: &Object| {
+        let cluster = p.text("/spec/clusterName").unwrap_or_default();
+        let why = paused(p).map(|why| format!("IPPool/{}: {why}", p.name()));
+        why.or_else(|| cluster_paused(index.observed, p.namespace(), cluster))
+    };
+    paused(object).or_else(|| pool.and_then(of_pool))
+}
+
 /// Whom people know a claim by.
 fn known<'a>(owner: &'a Arc<Owner>, stands_for: Option<&'a Holder>) -> (&'a Owner, &'a str) {
     stands_for.map_or((owner, ""), |h| (&h.owner, &h.device))
@@ -113,35 +130,43 @@ fn wish(object: &Object, pools: PoolChoice) -> Result<Wish, String> {
 }
 
 /// The claim of an object that a person names.
-pub(super) fn ask(object: &Object) -> Result<Claim, String> {
+pub(super) fn ask(object: &Object, index: &Index<'_>) -> Result<Claim, String> {
     if object.deleting() {
         return Err("it is being deleted".to_owned());
     }
-    if let Some(why) = paused(object) {
+    if let Some(why) = pause(object, index) {
         return Err(why);
     }
-    let wish = Wish { device: "".into(), pools: PoolChoice::Named(Vec::new()), asks: None, one: true };
     let stands_for = For::of(object).map(|w| w.holder());
+    let parsed = index.pool_of(object).map(|p| index.parsed(p));
+    let parsed = parsed.ok_or("its IPPool does not exist")?;
+    let pools = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
+    let wish = Wish { device: "".into(), pools, asks: None, one: true };
+    // What has an address keeps it.
+    let wishes = if index.addresses_of(object).is_empty() { vec![wish] } else { Vec::new() };
     let owner = Owner::of(NAME, IP_CLAIM, object);
-    Ok(Claim { owner, wishes: vec![wish], presets: Vec::new(), gate: Gate::Asked, stands_for })
+    Ok(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Asked, stands_for })
 }
 
 /// Puts metal3's finalizer on a claim: before it has an address, or nobody would take it away again.
 pub(super) fn hold(owner: &Arc<Owner>) -> Write {
-    update(owner, Action::Update(Edit::hold(FINALIZER, |_| false)))
+    update(owner, Action::Update(Edit::hold(FINALIZER, |object| paused(object).is_some())))
 }
 
 /// Names the record of its address in the status of a claim, and takes what went wrong before out of it.
-pub(super) fn bind(observed: &Object, owner: &Arc<Owner>, record: &str) -> Write {
+pub(super) fn bind(claim: &Object, owner: &Arc<Owner>, record: &str, observed: &Observed) -> Write {
     let (record, namespace) = (record.to_owned(), owner.namespace.to_string());
-    // Called where this name has no record any more, if there is one.
-    let stale = observed.text("/status/address/name").map(str::to_owned);
+    // Another name is replaced only where there is no such record any more.
+    let named = claim.text("/status/address/name");
+    let gone = |name: &&str| observed.find(&IP_ADDRESS.at(claim.namespace(), name)).is_none();
+    let stale = named.filter(gone).map(str::to_owned);
     let edit = move |object: &Object| {
         let named = object.text("/status/address/name");
         if named == Some(&record) && object.text("/status/errorMessage").is_none() {
             return Edited::Already;
         }
-        if object.deleting() || named.is_some_and(|n| n != record && Some(n) != stale.as_deref()) {
+        let pausing = paused(object).is_some();
+        if pausing || object.deleting() || named.is_some_and(|n| n != record && Some(n) != stale.as_deref()) {
             return Edited::Moot;
         }
         let mut edited = object.clone();
@@ -160,7 +185,7 @@ pub(super) fn failed(owner: &Arc<Owner>, message: &str) -> Write {
         if object.text("/status/errorMessage") == Some(&message) {
             return Edited::Already;
         }
-        if object.deleting() || object.at("/status/address").is_some() {
+        if paused(object).is_some() || object.deleting() || object.at("/status/address").is_some() {
             return Edited::Moot;
         }
         let mut edited = object.clone();

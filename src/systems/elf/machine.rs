@@ -30,7 +30,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let claims = index.claims_for(object);
     holdings(object, index, survey);
     if object.deleting() {
-        if object.held_by(FINALIZER) && !object.held_by(CAPE) {
+        if object.held_by(FINALIZER) && !object.held_by(CAPE) && pause(object, index).is_none() {
             let writes = leave(object, index);
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
@@ -113,25 +113,34 @@ fn usable<'a>(selected: Selected<'a>, index: &Index<'a>) -> Result<Selected<'a>,
 /// Does this device wait for an address?
 fn wants(object: &Object, device: usize) -> bool {
     let device = &object.array(DEVICES)[device];
-    let empty = device.get("ipAddrs").and_then(Value::as_array).is_none_or(Vec::is_empty);
-    device.get("networkType").and_then(Value::as_str) == Some("IPV4") && empty
+    device.get("networkType").and_then(Value::as_str) == Some("IPV4") && is_empty(device.get("ipAddrs"))
+}
+
+/// Has nobody put anything there? What is no list was put there by somebody, too.
+fn is_empty(addresses: Option<&Value>) -> bool {
+    addresses.is_none_or(|a| a.is_null() || a.as_array().is_some_and(Vec::is_empty))
+}
+
+fn owner_machine(object: &Object) -> Option<&str> {
+    let mut owners = object.array("/metadata/ownerReferences").iter().filter(|o| o["kind"] == MACHINE.kind);
+    owners.find_map(|o| o["name"].as_str())
+}
+
+/// Why a machine must be left alone, also where it is being deleted.
+fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
+    let machine =
+        owner_machine(object).and_then(|name| index.observed.find(&MACHINE.at(object.namespace(), name)));
+    let cluster = object.label(CLUSTER_NAME).or_else(|| machine.and_then(|m| m.text("/spec/clusterName")));
+    paused(object).or_else(|| cluster_paused(index.observed, object.namespace(), cluster.unwrap_or_default()))
 }
 
 /// Why a machine is not served yet.
-fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
-    if let Some(why) = paused(object) {
+pub(super) fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, String)> {
+    if let Some(why) = pause(object, index) {
         return Some((Reason::Paused, why));
     }
-    let owners = object.array("/metadata/ownerReferences").iter();
-    let machine = owners.filter(|o| o["kind"] == MACHINE.kind).find_map(|o| o["name"].as_str());
-    let Some(machine) = machine else {
+    if owner_machine(object).is_none() {
         return Some((Reason::Unreconciled, "it has no owner Machine yet".to_owned()));
-    };
-    let machine = index.observed.find(&MACHINE.at(object.namespace(), machine));
-    let cluster = object.label(CLUSTER_NAME).or_else(|| machine.and_then(|m| m.text("/spec/clusterName")));
-    let cluster = cluster.unwrap_or_default();
-    if let Some(why) = cluster_paused(index.observed, object.namespace(), cluster) {
-        return Some((Reason::Paused, why));
     }
     for key in ["failureReason", "failureMessage"] {
         if let Some(text) = object.text(&format!("/status/{key}")).filter(|t| !t.is_empty()) {
@@ -328,9 +337,14 @@ fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     for (at, device) in object.array(DEVICES).iter().enumerate() {
         let claim = claims.iter().find(|(d, _)| *d == at && index.serves).map(|(_, c)| *c);
         let holder = claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() });
-        for ip in strings(device.get("ipAddrs").and_then(Value::as_array).map_or(&[], Vec::as_slice)) {
-            if !recorded.contains(&ip.as_str()) {
-                note(&ip, holder.clone(), false);
+        let one = device.get("ipAddrs").filter(|a| !a.is_null() && !a.is_array());
+        let listed = device.get("ipAddrs").and_then(Value::as_array).into_iter().flatten();
+        for value in listed.chain(one) {
+            // A prefix belongs into the netmask, but the address is in use all the same.
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let ip = text.split('/').next().unwrap_or_default();
+            if !recorded.contains(&ip) {
+                note(ip, holder.clone(), false);
             }
         }
     }

@@ -107,9 +107,9 @@ impl System for Elf {
         status::closing(scene)
     }
 
-    fn ask(&self, kind: Kind, object: &Object, _: &Scene<'_>) -> Option<Result<Claim, String>> {
+    fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {
         match kind {
-            k if k == IP_CLAIM => Some(claim::ask(object)),
+            k if k == IP_CLAIM => Some(claim::ask(object, &Index::new(scene.observed, true))),
             k if k == ELF_MACHINE => Some(Err(
                 "its addresses come from its IPClaims: run reconcile, or name one of them".to_owned(),
             )),

@@ -32,6 +32,12 @@ impl Parsed {
         PoolChoice::Named(self.pools.iter().map(|p| p.name.clone()).collect())
     }
 
+    /// The same for a device of a machine, which takes IPv4 only.
+    pub(super) fn choice_for_device(&self) -> PoolChoice {
+        let v4 = self.pools.iter().filter(|p| p.family == Family::V4);
+        PoolChoice::Named(v4.map(|p| p.name.clone()).collect())
+    }
+
     /// How many addresses its ranges have.
     pub(super) fn size(&self) -> u128 {
         let ranges = self.pools.iter().flat_map(|p| &p.ranges);

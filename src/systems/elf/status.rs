@@ -2,7 +2,7 @@
 
 use super::{IP_ADDRESS, IP_POOL};
 use crate::model::{Action, Chain, Edit, Edited, Object, Write, timestamp};
-use crate::systems::Scene;
+use crate::systems::{Scene, cluster_paused, paused};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,11 @@ pub(super) fn closing(scene: &Scene<'_>) -> Vec<Chain> {
         let ip = address.at("/spec/address").cloned().unwrap_or_default();
         indexes.entry(pool).or_default().insert(claim, ip);
     }
-    let pools = scene.observed.all(IP_POOL).iter();
+    let left_alone = |pool: &&Object| {
+        let cluster = pool.text("/spec/clusterName").unwrap_or_default();
+        paused(pool).is_some() || cluster_paused(scene.observed, pool.namespace(), cluster).is_some()
+    };
+    let pools = scene.observed.all(IP_POOL).iter().filter(|p| !left_alone(p));
     let written = pools.filter_map(|pool| {
         let wanted = indexes.remove(&(pool.namespace(), pool.name())).unwrap_or_default();
         let wanted = if wanted.len() > LARGEST { Map::new() } else { wanted };

@@ -482,3 +482,113 @@ fn a_pre_allocation_of_what_is_held_waits() {
         outcome.report.pending
     );
 }
+
+fn devices(world: &World, name: &str) -> Value {
+    let all = world.sim.all();
+    let (_, machine) = all.iter().find(|(k, o)| *k == ELF_MACHINE && o.name() == name).unwrap();
+    machine.0["spec"]["network"]["devices"][0].clone()
+}
+
+#[test]
+fn what_another_controller_gives_out_is_not_given_from_a_pool_that_overlaps() {
+    let config = |more: &str| {
+        format!(
+            "ipam-config: {{metal3: defer, lifecycle-hook: {{name: ipamController, owner: network-admin}}, pools: [{{name: a, ranges: [10.0.0.10-10.0.0.13], prefix: 16, gateway: 10.0.9.1{more}}}]}}"
+        )
+    };
+    for more in ["", ", reserved: {m: 10.0.0.11}"] {
+        let world = World::new(&config(more));
+        put(&world, &pool("lab", &range("10.0.0.10", "10.0.0.12")));
+        world.create(&crate::sim::bent::machine("m"));
+        clean(&world);
+        let given = crate::sim::bent::address(&world, "m");
+        assert_eq!(given.as_deref(), more.is_empty().then_some("10.0.0.13/16"), "{more}");
+    }
+}
+
+#[test]
+fn what_one_pool_keeps_for_a_claim_no_other_pool_gives() {
+    let mut keeps = range("10.0.0.10", "10.0.0.12");
+    keeps["preAllocations"] = json!({ "late": "10.0.0.10" });
+    let world = world(&[("p", keeps), ("q", range("10.0.0.10", "10.0.0.12"))], &[("early", "q")]);
+    clean(&world);
+    put(&world, &claim("late", "p"));
+    clean(&world);
+    assert_eq!(
+        (given(&world, "early").as_deref(), given(&world, "late").as_deref()),
+        (Some("10.0.0.11"), Some("10.0.0.10"))
+    );
+}
+
+#[test]
+fn a_device_gets_ipv4_from_a_pool_of_both_families() {
+    let both = json!({ "namePrefix": "p", "pools": [
+        { "start": "fd00::10", "end": "fd00::20", "prefix": 64 },
+        { "start": "10.0.0.10", "end": "10.0.0.10", "prefix": 24 },
+    ] });
+    let world = world(&[("lab", both)], &[]);
+    for object in ["m", "n"].iter().flat_map(|name| machine(name)) {
+        put(&world, &object);
+    }
+    let outcome = clean(&world);
+    assert_eq!(devices(&world, "m")["ipAddrs"], json!(["10.0.0.10"]));
+    assert_eq!(
+        (devices(&world, "n").get("ipAddrs"), outcome.report.pending.len()),
+        (None, 1),
+        "IPv4 is full"
+    );
+}
+
+#[test]
+fn nothing_is_served_that_is_paused_wherever_it_says_so() {
+    let paused = |o: &mut Object| o.annotate("cluster.x-k8s.io/paused", "");
+    let cluster = json!({
+        "apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Cluster",
+        "metadata": { "name": "lab", "namespace": "ns" }, "spec": { "paused": true },
+    });
+    for what in ["pool", "cluster"] {
+        let world = world(&[("lab", range("10.0.0.10", "10.0.0.12"))], &[]);
+        machine("m").iter().for_each(|o| put(&world, o));
+        // The claim is there, its address is not: the pass died.
+        let mut old = claim("ns-m-0", "lab");
+        old["metadata"]["annotations"] = json!({ "mipam.io/owner": "ElfMachine/ns/m/0" });
+        put(&world, &old);
+        match what {
+            "pool" => world.edit(&IP_POOL.at("ns", "lab"), paused),
+            _ => put(&world, &cluster),
+        }
+        let before = world.sim.version();
+        let outcome = clean(&world);
+        assert_eq!(count(&world, IP_ADDRESS), 0, "{what}");
+        assert_eq!(world.sim.version(), before, "{what}: nothing is written: {:?}", outcome.changed);
+        assert!(outcome.report.pending.iter().any(|p| p.reason == Reason::Paused), "{what}");
+    }
+}
+
+#[test]
+fn what_is_paused_and_being_deleted_waits() {
+    let world = served();
+    world.edit(&IP_CLAIM.at("ns", "ns-m-0"), |o: &mut Object| o.annotate("cluster.x-k8s.io/paused", ""));
+    world.delete(&IP_CLAIM.at("ns", "ns-m-0"), false);
+    clean(&world);
+    assert_eq!((count(&world, IP_CLAIM), count(&world, IP_ADDRESS)), (1, 1));
+    let world = served();
+    world.edit(&ELF_MACHINE.at("ns", "m"), |o: &mut Object| o.annotate("cluster.x-k8s.io/paused", ""));
+    destroy(&world, "m");
+    clean(&world);
+    assert_eq!((count(&world, ELF_MACHINE), count(&world, IP_CLAIM)), (1, 1));
+}
+
+#[test]
+fn what_a_person_wrote_on_a_device_is_in_use_however_it_is_written() {
+    for text in [json!(["10.0.0.10/24"]), json!("10.0.0.10")] {
+        let world = world(&[("lab", range("10.0.0.10", "10.0.0.12"))], &[("c", "lab")]);
+        let [owner, mut odd] = machine("odd");
+        odd["spec"]["network"]["devices"][0]["ipAddrs"] = text.clone();
+        put(&world, &owner);
+        put(&world, &odd);
+        clean(&world);
+        assert_eq!(given(&world, "c").as_deref(), Some("10.0.0.11"), "{text}");
+        assert_eq!(devices(&world, "odd")["ipAddrs"], text, "it is left as it is");
+    }
+}
