@@ -271,6 +271,15 @@ impl<'a> Chooser<'a> {
                 return Ok(pick(allocation.slot.clone(), *pool, false, false));
             }
         }
+        let best = |w: &Wish| {
+            self.held(owner, w, family).min_by_key(|a| (!usable(a), !self.settled(a))).map(|a| &a.slot)
+        };
+        if let Some(spare) = self.spare(owner, family).find(|a| {
+            !taken_here(&a.slot) && usable(a) && !claim.wishes.iter().any(|w| best(w) == Some(&a.slot))
+        }) && let Some(pool) = pool_here(spare)
+        {
+            return Ok(pick(spare.slot.clone(), pool, false, false));
+        }
         let seed = || seed(owner, &wish.device);
         let free = pools.iter().find_map(|p| Some((*p, slot(*p, self.board.next(*p, seed)?))));
         free.map(|(pool, slot)| pick(slot, pool, true, false)).ok_or_else(|| self.exhausted(pools))
@@ -300,6 +309,18 @@ impl<'a> Chooser<'a> {
         };
         let held = self.records.held_by(owner).filter(of_wish).map(|(_, a)| a);
         held.filter(move |a| !self.shared(owner, a))
+    }
+
+    /// What an owner holds on its own account, for whichever device: two runs may each have recorded one for the
+    /// same device, and another device can have the second.
+    fn spare<'s>(
+        &'s self,
+        owner: &'s Owner,
+        family: Family,
+    ) -> impl Iterator<Item = &'a Allocation> + use<'s, 'a> {
+        let held = self.records.held_by(owner).map(|(_, a)| a);
+        let alone = held.filter(move |a| a.standing == Standing::Bound && a.holders.len() == 1);
+        alone.filter(move |a| Family::of(a.slot.address) == family && !self.shared(owner, a))
     }
 
     /// Binding, and not about to be taken back.
@@ -372,12 +393,15 @@ impl<'a> Chooser<'a> {
         let before = |slot: &Slot| {
             self.records.at(slot).filter(|a| a.holders.iter().any(|h| h.owner.same(&claim.owner)))
         };
-        // What was bound and is only marked is bound again on its own, never tentative: whoever bound it may be
-        // about to write it.
-        let marked = |p: &&Pick| before(&p.slot).is_some_and(|a| a.standing == Standing::Surplus);
+        // What was bound and is only marked, or was for another device, is bound on its own, never tentative: whoever
+        // bound it may be about to write it.
+        let marked = |p: &&Pick| {
+            before(&p.slot).is_some_and(|a| matches!(a.standing, Standing::Surplus | Standing::Bound))
+        };
         let (again, mut new): (Vec<&Pick>, Vec<&Pick>) = picks.iter().filter(|p| !p.firm).partition(marked);
-        for entry in again.iter().filter_map(|p| before(&p.slot)) {
-            let bound = Allocation { standing: Standing::Bound, ..entry.clone() };
+        for (pick, entry) in again.iter().filter_map(|p| Some((p, before(&p.slot)?))) {
+            let holders = vec![Holder { owner: claim.owner.clone(), device: pick.device.clone() }];
+            let bound = Allocation { holders, standing: Standing::Bound, ..entry.clone() };
             decision.changes.insert(entry.slot.clone(), Change::Put(bound));
         }
         new.sort_by(|a, b| a.slot.cmp(&b.slot));

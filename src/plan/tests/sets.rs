@@ -216,7 +216,7 @@ fn a_pool_that_was_moved_and_renamed_takes_its_addresses_along() {
     let (m, other) = (owner("m", 1), owner("other", 2));
     let mut lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.0.0.8", Standing::Bound)]);
     let reserved = [("other".to_owned(), "10.0.0.8".parse().unwrap())];
-    for reserved in [BTreeMap::new(), reserved.into_iter().map(|(n, a)| (n.into(), a)).collect()] {
+    for reserved in [BTreeMap::new(), reserved.into_iter().collect()] {
         lab.pools = vec![Pool { network: "two".into(), reserved, ..pool("b", &["10.0.0.8-10.0.0.9"], 16) }];
         // A person has wiped it: nothing shows where it is but the ledger.
         let wiped = Claim { gate: Gate::Open, ..claim(&m, 1) };
@@ -242,4 +242,15 @@ fn what_two_hold_does_not_hang_on_the_set_of_one_of_them() {
     lab.record(&decision);
     let shared = &lab.ledger.allocations()[&slot("10.0.1.0")];
     assert_eq!((shared.holders.len(), &shared.standing), (2, &Standing::Bound));
+}
+
+#[test]
+fn of_two_records_for_one_device_another_device_can_have_the_second() {
+    let m = owner("m", 1);
+    let entries =
+        vec![entry(&m, "1", "10.0.0.8", Standing::Bound), entry(&m, "1", "10.0.0.9", Standing::Bound)];
+    let mut lab = lab(&["10.0.0.8-10.0.0.9"], entries);
+    assert_eq!(lab.given(&[claim(&m, 2)]), [["10.0.0.9", "10.0.0.8"]], "there is no other");
+    let standing = |a: &str| lab.ledger.allocations()[&slot(a)].standing.clone();
+    assert_eq!([standing("10.0.0.8"), standing("10.0.0.9")], [Standing::Bound, Standing::Bound]);
 }
