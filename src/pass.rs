@@ -197,7 +197,8 @@ impl Pass<'_> {
             let whose = served.into_iter().map(Some).chain(std::iter::repeat(None));
             answers.extend(whose.zip(ran).map(|(served, ran)| Answer { served, ran }));
             let scene = sight.scene(self.config, self.now);
-            let closing: Vec<Chain> = systems::ALL.iter().flat_map(|s| s.closing(&scene)).collect();
+            let served = systems::ALL.iter().filter(|s| self.scope.serves_system(s.name()));
+            let closing: Vec<Chain> = served.flat_map(|s| s.closing(&scene)).collect();
             let ran = self.carry_out(hand, &mut sight, &closing).await;
             answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
             let mut published = Ok(None);

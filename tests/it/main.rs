@@ -4,6 +4,7 @@
 
 mod admission;
 mod bed;
+mod capi;
 mod chaos;
 mod cli;
 mod fuzz;

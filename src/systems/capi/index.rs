@@ -21,6 +21,7 @@ pub(super) struct Index<'a> {
     used: BTreeMap<ObjectRef, BTreeSet<IpAddr>>,
     claimed: BTreeSet<ObjectRef>,
     pools: BTreeMap<ObjectRef, Parsed>,
+    metal3: BTreeMap<ObjectRef, metal3::Parsed>,
     nothing: BTreeSet<IpAddr>,
 }
 
@@ -48,8 +49,10 @@ impl<'a> Index<'a> {
                 pools.insert(target, parsed);
             }
         }
-        let nothing = BTreeSet::new();
-        Self { observed, serving, config, addresses, used, claimed, pools, nothing }
+        let of_metal3 = observed.all(METAL3_POOL).iter().filter(|_| serving.serves(METAL3_POOL));
+        let metal3 = of_metal3.map(|p| (METAL3_POOL.at(p.namespace(), p.name()), metal3::read(p, true)));
+        let (metal3, nothing) = (metal3.collect(), BTreeSet::new());
+        Self { observed, serving, config, addresses, used, claimed, pools, metal3, nothing }
     }
 
     /// What a pool of ours is to the planner.
@@ -104,8 +107,7 @@ impl<'a> Index<'a> {
         if object.deleting() {
             return Err(format!("{name} is being deleted"));
         }
-        if target.kind == METAL3_POOL {
-            let parsed = metal3::read(object, true);
+        if let Some(parsed) = self.metal3.get(target) {
             let why = parsed.problems.first().map_or("it has no addresses", String::as_str);
             return if parsed.pools.is_empty() {
                 Err(format!("{name} cannot be used: {why}"))
