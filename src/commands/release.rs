@@ -8,7 +8,7 @@ use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
 use crate::config;
 use crate::ledger::{Head, Ledger, NAMESPACE};
-use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, ObjectRef, Owner};
+use crate::model::{API_VERSION, Allocated, Allocation, AllocationReport, Holder, ObjectRef, Owner};
 use crate::output;
 use crate::pass::{self, Sight};
 use crate::plan::{self, Decision, Meant};
@@ -16,6 +16,7 @@ use crate::systems;
 use std::collections::BTreeSet;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
 
 const ROUNDS: usize = 12;
 
@@ -42,7 +43,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         let pool = command.pool.as_ref().map(|p| context::pool(&sight.pools, p)).transpose()?;
         let network = pool.map(|p| p.network.clone());
         let pools = sight.pools.clone();
-        let mut meant = recorded(candidates.clone(), &sight.seen.ledger)?;
+        let mut meant = by_its_claims(recorded(candidates.clone(), &sight.seen.ledger)?, &sight);
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);
         }
@@ -137,6 +138,18 @@ fn recorded(mut candidates: Vec<Meant>, ledger: &Ledger) -> Result<Meant, Failur
     let targets: Vec<ObjectRef> =
         std::iter::once(first.clone()).chain(candidates).filter_map(object).filter(held).collect();
     if targets.is_empty() { Ok(first) } else { context::only(targets, |_| true).map(Meant::Object) }
+}
+
+/// What a machine has through claims is recorded for those.
+fn by_its_claims(meant: Meant, sight: &Sight) -> Meant {
+    let Meant::Object(target) = &meant else { return meant };
+    let own = |holder: &Holder| meant.includes(&holder.owner);
+    let claims: BTreeSet<Arc<Owner>> =
+        sight.survey.known.iter().filter(|(_, h)| own(h)).map(|(claim, _)| claim.clone()).collect();
+    if claims.is_empty() {
+        return meant;
+    }
+    Meant::Claims { whose: target.clone(), claims }
 }
 
 /// Why an owner keeps what it has.

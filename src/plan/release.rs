@@ -18,6 +18,13 @@ pub enum Meant {
     Address(IpAddr),
     /// All that this object holds.
     Object(ObjectRef),
+    /// All that the claims of this object hold, which has none of its own.
+    Claims {
+        /// Whom people know them by.
+        whose: ObjectRef,
+        /// The claims.
+        claims: BTreeSet<Arc<Owner>>,
+    },
     /// All that this hold holds.
     Hold(String),
     /// These addresses, of which a report says that their owners are gone.
@@ -35,6 +42,7 @@ impl Meant {
         match self {
             Self::Address(_) => true,
             Self::Reported { gone, .. } => gone.contains(owner),
+            Self::Claims { claims, .. } => claims.contains(owner),
             Self::Hold(name) => owner.is_hold() && *owner.name == **name,
             Self::Object(target) => {
                 owner.group == target.kind.group
@@ -52,7 +60,7 @@ impl Meant {
         let at = |a: &&Allocation| match self {
             Self::Address(address) => a.slot.address == *address,
             Self::Reported { slots, .. } => slots.contains(&a.slot),
-            Self::Object(_) | Self::Hold(_) => true,
+            Self::Object(_) | Self::Claims { .. } | Self::Hold(_) => true,
         };
         in_network.filter(at).filter(|a| a.holders.iter().any(|h| self.includes(&h.owner))).cloned().collect()
     }
@@ -62,7 +70,7 @@ impl std::fmt::Display for Meant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Address(address) => address.fmt(f),
-            Self::Object(target) => target.fmt(f),
+            Self::Object(target) | Self::Claims { whose: target, .. } => target.fmt(f),
             Self::Hold(name) => write!(f, "hold/{name}"),
             Self::Reported { .. } => f.write_str("the reported addresses"),
         }
