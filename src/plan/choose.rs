@@ -274,8 +274,12 @@ impl<'a> Chooser<'a> {
         let best = |w: &Wish| {
             self.held(owner, w, family).min_by_key(|a| (!usable(a), !self.settled(a))).map(|a| &a.slot)
         };
+        let carried = |a: &Allocation| {
+            self.in_use.contains_key(&a.slot) || claim.presets.iter().any(|p| p.address == a.slot.address)
+        };
         if let Some(spare) = self.spare(owner, family).find(|a| {
-            !taken_here(&a.slot) && usable(a) && !claim.wishes.iter().any(|w| best(w) == Some(&a.slot))
+            let own = claim.wishes.iter().any(|w| best(w) == Some(&a.slot));
+            !taken_here(&a.slot) && usable(a) && !own && !carried(a)
         }) && let Some(pool) = pool_here(spare)
         {
             return Ok(pick(spare.slot.clone(), pool, false, false));

@@ -254,3 +254,18 @@ fn of_two_records_for_one_device_another_device_can_have_the_second() {
     let standing = |a: &str| lab.ledger.allocations()[&slot(a)].standing.clone();
     assert_eq!([standing("10.0.0.8"), standing("10.0.0.9")], [Standing::Bound, Standing::Bound]);
 }
+
+#[test]
+fn what_one_device_carries_no_other_device_gets() {
+    let m = owner("m", 1);
+    let lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.0.0.8", Standing::Bound)]);
+    let pools = claim(&m, 1).wishes.remove(0).pools;
+    let mut waits = claim(&m, 2);
+    waits.wishes.remove(0);
+    waits.presets = vec![Preset { device: "0".into(), address: "10.0.0.8".parse().unwrap(), pools }];
+    let carried = [Holding { adopt: Adopt::IfFree, ..holding(&m, "0", "10.0.0.8".parse().unwrap()) }];
+    let decision = lab.decide(&[waits], &carried, &[]);
+    let given: Vec<_> =
+        decision.served.iter().flat_map(|s| &s.given).map(|g| g.address.to_string()).collect();
+    assert_eq!(given, ["10.0.0.9"]);
+}
