@@ -37,6 +37,9 @@ fn one(size: u32) {
         gone: &gone,
         claims: &claims,
         holdings: &[],
+        block_pools: &[],
+        taken: &[],
+        at_once: None,
         scope: &scope,
         now: 0,
     };

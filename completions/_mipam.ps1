@@ -189,6 +189,8 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--need', '--need', [CompletionResultType]::ParameterName, 'How many more machines need an address of each family')
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME')
             [CompletionResult]::new('--replicas', '--replicas', [CompletionResultType]::ParameterName, 'To how many machines in all')
+            [CompletionResult]::new('--nodes', '--nodes', [CompletionResultType]::ParameterName, 'How many more Nodes need pod CIDRs from ClusterCIDRs')
+            [CompletionResult]::new('--labels', '--labels', [CompletionResultType]::ParameterName, 'The labels of those Nodes')
             [CompletionResult]::new('--network', '--network', [CompletionResultType]::ParameterName, 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to print the report')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to print the report')

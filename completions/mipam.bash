@@ -267,7 +267,7 @@ _mipam() {
             return 0
             ;;
         mipam__subcmd__check__subcmd__capacity)
-            opts="-o -v -q -n -h --pool --need --for --replicas --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
+            opts="-o -v -q -n -h --pool --need --for --replicas --nodes --labels --network --allow-shrink --output --color --verbose --quiet --config --dir --kubeconfig --context --apiserver --namespace --systems --request-timeout --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -286,6 +286,14 @@ _mipam() {
                     return 0
                     ;;
                 --replicas)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --labels)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

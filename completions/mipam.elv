@@ -180,6 +180,8 @@ set edit:completion:arg-completer[mipam] = {|@words|
             cand --need 'How many more machines need an address of each family'
             cand --for 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME'
             cand --replicas 'To how many machines in all'
+            cand --nodes 'How many more Nodes need pod CIDRs from ClusterCIDRs'
+            cand --labels 'The labels of those Nodes'
             cand --network 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full'
             cand -o 'How to print the report'
             cand --output 'How to print the report'

@@ -174,6 +174,8 @@ complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l pool -d '
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l need -d 'How many more machines need an address of each family' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l for -d 'What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l replicas -d 'To how many machines in all' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l nodes -d 'How many more Nodes need pod CIDRs from ClusterCIDRs' -r
+complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l labels -d 'The labels of those Nodes' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -l network -d 'A network for Kubermatic machines, beside the pools of the configuration file, which may then be missing; give it again for another one, which serves when those before it are full' -r
 complete -c mipam -n "__fish_mipam_using_subcommand check-capacity" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'

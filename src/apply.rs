@@ -5,12 +5,11 @@ mod write;
 pub use write::{Dry, Ran, Written, write};
 
 use crate::cluster::{Cluster, ClusterError};
-use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE_KIND};
+use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE_KIND, Page};
 use crate::model::{Object, Pool, Slot, Standing};
 use crate::plan::Decision;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 /// How recording ended.
 #[derive(Debug)]
@@ -18,9 +17,9 @@ pub enum Recorded {
     /// All that could be recorded is.
     Done {
         /// Ledger objects that could not be written, with the reason.
-        failed: Vec<(IpAddr, ClusterError)>,
+        failed: Vec<(Page, ClusterError)>,
         /// Ledger objects that were written: up to then, they were as they had been read.
-        written: BTreeSet<IpAddr>,
+        written: BTreeSet<Page>,
     },
     /// Somebody else was faster: observe again and decide again.
     Conflict,
@@ -30,14 +29,14 @@ impl Recorded {
     /// Is the entry of this slot recorded?
     pub fn holds(&self, slot: &Slot) -> bool {
         match self {
-            Self::Done { failed, .. } => !failed.iter().any(|(page, _)| *page == ledger::page(slot.address)),
+            Self::Done { failed, .. } => !failed.iter().any(|(page, _)| *page == Page::of(slot)),
             Self::Conflict => false,
         }
     }
 
     /// Was the ledger object of this slot written?
     pub fn wrote(&self, slot: &Slot) -> bool {
-        matches!(self, Self::Done { written, .. } if written.contains(&ledger::page(slot.address)))
+        matches!(self, Self::Done { written, .. } if written.contains(&Page::of(slot)))
     }
 }
 
@@ -78,9 +77,7 @@ pub async fn record(
         }
     }
     let bindable = decision.binds.iter().filter(|(_, home)| match &home.standing {
-        Standing::Home { set, .. } => {
-            !set.iter().any(|s| failed.iter().any(|(p, _)| *p == ledger::page(s.address)))
-        }
+        Standing::Home { set, .. } => !set.iter().any(|s| failed.iter().any(|(p, _)| *p == Page::of(s))),
         _ => true,
     });
     let binds = bindable.map(|(slot, home)| (slot.clone(), Change::Put(home.clone()))).collect();
@@ -101,9 +98,9 @@ pub async fn still_recorded(
     ledger: &Ledger,
     slots: &BTreeSet<Slot>,
 ) -> Result<bool, ClusterError> {
-    let pages: BTreeSet<IpAddr> = slots.iter().map(|s| ledger::page(s.address)).collect();
+    let pages: BTreeSet<Page> = slots.iter().map(Page::of).collect();
     for page in pages {
-        match cluster.get(&CONFIG_MAP.at(NAMESPACE, &ledger::object_name(page))).await {
+        match cluster.get(&CONFIG_MAP.at(NAMESPACE, &page.name())).await {
             Ok(now) if ledger.agrees(&now, slots) => {}
             Ok(_) | Err(ClusterError::NotFound(_)) => return Ok(false),
             Err(error) => return Err(error),
@@ -169,12 +166,12 @@ async fn make_namespace(cluster: &dyn Cluster) -> Result<(), ClusterError> {
 async fn swap(
     cluster: &dyn Cluster,
     ledger: &mut Ledger,
-    page: IpAddr,
+    page: Page,
     epoch: &str,
     changes: &[(Slot, Change)],
     changed: &mut Vec<Changed>,
 ) -> Result<bool, ClusterError> {
-    let name = ledger::object_name(page);
+    let name = page.name();
     let before = ledger.object(&name).cloned();
     let wanted = ledger.changed(&name, epoch, changes);
     if before.as_ref() == Some(&wanted) || changes.is_empty() {
@@ -190,10 +187,10 @@ async fn swap(
 }
 
 /// A part of a set whose home could not be recorded must not be recorded either.
-fn part_of_failed(change: &Change, failed: &[(IpAddr, ClusterError)]) -> bool {
+fn part_of_failed(change: &Change, failed: &[(Page, ClusterError)]) -> bool {
     let Change::Put(allocation) = change else { return false };
     let Standing::Member { home, .. } = &allocation.standing else { return false };
-    failed.iter().any(|(page, _)| *page == ledger::page(home.address))
+    failed.iter().any(|(page, _)| *page == Page::of(home))
 }
 
 /// An entry whose set could not be withdrawn at its home is still part of that set: whoever binds it would not
@@ -201,10 +198,10 @@ fn part_of_failed(change: &Change, failed: &[(IpAddr, ClusterError)]) -> bool {
 fn hangs_on_failed(
     ledger: &Ledger,
     changes: &[(Slot, Change)],
-    failed: &[(IpAddr, ClusterError)],
+    failed: &[(Page, ClusterError)],
 ) -> Option<ClusterError> {
     let homes = changes.iter().filter_map(|(slot, _)| match &ledger.allocations().get(slot)?.standing {
-        Standing::Member { home, .. } => Some(ledger::page(home.address)),
+        Standing::Member { home, .. } => Some(Page::of(home)),
         _ => None,
     });
     homes.into_iter().find_map(|home| failed.iter().find(|(page, _)| *page == home)).map(|(_, e)| e.clone())

@@ -7,18 +7,23 @@ use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
 use crate::ledger::{self, Ledger, LedgerError, Shrunk};
 use crate::model::{
-    Allocated, Allocation, Chain, Claim, Pool, ReconcileReport, Seconds, Slot, Standing, Survey, When,
+    Allocated, Allocation, Chain, Claim, Given, Notice, Pool, ReconcileReport, Seconds, Slot, Standing,
+    Survey, When,
 };
 use crate::observe::{self, Observation, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
 use crate::systems::{self, Scene};
-use std::collections::BTreeSet;
+use futures_util::StreamExt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a pass begins again because another one was faster.
 const ROUNDS: u32 = 12;
+
+/// How many blocks the ledger has at the most whose Nodes do not show them yet.
+const BLOCKS_AT_ONCE: usize = 2_000;
 
 /// How often what needs no address is looked for again, because the first of it made room for more.
 const TIDY_ROUNDS: usize = 4;
@@ -89,6 +94,9 @@ impl Sight {
             gone: &self.seen.gone,
             claims: &self.survey.claims,
             holdings: &self.survey.holdings,
+            block_pools: &self.survey.block_pools,
+            taken: &self.survey.taken,
+            at_once: None,
             scope,
             now,
         }
@@ -144,12 +152,12 @@ impl Pass<'_> {
     pub async fn run(&self, adjust: Adjust<'_>) -> Result<Outcome, ObserveError> {
         let (mut outcome, mut unsettled) = self.turn(adjust).await?;
         let mut moved = !outcome.changed.is_empty();
-        for _ in 0..ROUNDS {
-            if !unsettled || !moved || self.dry_run || !outcome.failures.is_empty() {
-                break;
-            }
+        let mut left = ROUNDS;
+        while unsettled && moved && left > 0 && !self.dry_run && outcome.failures.is_empty() {
             let (later, more) = self.turn(adjust).await?;
             moved = !later.changed.is_empty();
+            // Whoever got something does not come again: only turns that serve nobody could go on for ever.
+            left -= u32::from(later.report.allocated.is_empty());
             (outcome, unsettled) = (outcome.then(later), more);
         }
         Ok(outcome)
@@ -190,6 +198,9 @@ impl Pass<'_> {
                 }
                 cluster.settle().await?;
             }
+            let opening = self.opening(&sight, &decision, recorded.as_ref());
+            let ran = self.carry_out(hand, &mut sight, &opening).await;
+            answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
             let (served, mut chains) = self.gifts(&sight, &decision, recorded.as_ref());
             chains.extend(waiting(&sight, &decision, &sight.scene(self.config, self.now)));
             chains.extend(self.chores(&sight, When::After));
@@ -203,6 +214,7 @@ impl Pass<'_> {
             answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
             let mut published = Ok(None);
             if !self.dry_run {
+                self.announce(&mut sight, &decision).await;
                 cluster.settle().await?;
                 published = self.publish(&cluster, &sight, &decision).await;
                 cluster.settle().await?;
@@ -221,7 +233,8 @@ impl Pass<'_> {
     async fn decide(&self, sight: &mut Sight, adjust: Adjust<'_>) -> Result<Decision, ObserveError> {
         let mut looked_at = BTreeSet::new();
         loop {
-            let decision = plan::decide(sight.world(&self.scope, self.now));
+            let at_once = (!self.dry_run).then_some(BLOCKS_AT_ONCE);
+            let decision = plan::decide(World { at_once, ..sight.world(&self.scope, self.now) });
             let unsure: Vec<_> = decision.loses.difference(&looked_at).cloned().collect();
             if unsure.is_empty() {
                 return Ok(decision);
@@ -231,6 +244,25 @@ impl Pass<'_> {
             sight.survey(self.config);
             adjust(sight);
         }
+    }
+
+    /// Says on objects what their owners should know. It changes nothing, so failing to is worth no more than a
+    /// note.
+    async fn announce(&self, sight: &mut Sight, decision: &Decision) {
+        let told = decision.unmet.iter().zip(&decision.pending).filter_map(|(at, line)| {
+            let claim = &sight.survey.claims[*at];
+            systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.notice(claim, line)
+        });
+        let notices: BTreeSet<Notice> = told.chain(sight.survey.notices.iter().cloned()).collect();
+        let events = notices.iter().map(|n| n.event(self.now)).collect::<Vec<_>>();
+        let tell = |event| self.cluster.announce(event);
+        let told: Vec<_> = futures_util::stream::iter(&events)
+            .map(tell)
+            .buffer_unordered(self.in_flight.max(1))
+            .collect()
+            .await;
+        let failed = told.into_iter().find_map(Result::err);
+        sight.seen.notes.extend(failed.map(|error| format!("Events could not be written: {error}")));
     }
 
     /// Publishes what this pass has left, where a person wants that.
@@ -295,6 +327,18 @@ impl Pass<'_> {
         ran
     }
 
+    /// What is written before the owners whose addresses are recorded.
+    fn opening(&self, sight: &Sight, decision: &Decision, recorded: Option<&Recorded>) -> Vec<Chain> {
+        let scene = sight.scene(self.config, self.now);
+        let mut given: BTreeMap<&str, Vec<&Given>> = BTreeMap::new();
+        for served in decision.served.iter().filter(|s| is_recorded(s, recorded)) {
+            let system = &*sight.survey.claims[served.claim].owner.system;
+            given.entry(system).or_default().extend(&served.given);
+        }
+        let with = systems::ALL.iter().filter_map(|s| Some((s, given.get(s.name())?)));
+        with.flat_map(|(system, given)| system.opening(given, &scene)).collect()
+    }
+
     /// The writes to owners whose addresses are recorded.
     fn gifts<'d>(
         &self,
@@ -353,6 +397,8 @@ fn survey(seen: &Observation, config: &Config) -> Survey {
     for system in systems::ALL {
         let one = system.survey(&seen.observed, config);
         all.pools.extend(one.pools);
+        all.block_pools.extend(one.block_pools);
+        all.taken.extend(one.taken);
         all.claims.extend(one.claims);
         all.holdings.extend(one.holdings);
         all.chores.extend(one.chores);
@@ -361,17 +407,18 @@ fn survey(seen: &Observation, config: &Config) -> Survey {
         all.known.extend(one.known);
         all.settled.extend(one.settled);
         all.warnings.extend(one.warnings);
+        all.notices.extend(one.notices);
     }
     all
 }
 
 /// The report lines of a served claim.
 pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
-    let line = |g: &crate::model::Given| {
+    let line = |g: &Given| {
         let pool = pools.iter().find(|p| p.name == g.pool);
         let network = pool.map_or("", |p| &p.network);
         let (owner, device) = (claim.whose(), claim.device(&g.device));
-        Allocated::of(owner, device, &g.pool, g.address, pool.map(|p| p.prefix), network)
+        Allocated::of(owner, device, &g.pool, g.address, g.block.or(pool.map(|p| p.prefix)), network)
     };
     served.given.iter().map(line).collect()
 }
@@ -380,7 +427,7 @@ pub fn given(served: &Served, claim: &Claim, pools: &[Pool]) -> Vec<Allocated> {
 pub fn lines(allocation: &Allocation, sight: &Sight) -> Vec<Allocated> {
     let slot = &allocation.slot;
     let pool = sight.pools.iter().find(|p| p.network == slot.network && p.contains(slot.address));
-    let prefix = pool.map(|p| p.prefix);
+    let prefix = slot.block.or(pool.map(|p| p.prefix));
     let line = |h: &crate::model::Holder| {
         let h = sight.survey.known.get(&h.owner).unwrap_or(h);
         Allocated::of(&h.owner, &h.device, &allocation.pool, slot.address, prefix, &slot.network)

@@ -92,6 +92,48 @@ impl SpanSet {
         (free <= last).then(|| span.family().address(free))
     }
 
+    /// The first address of the lowest block of `span` that has no address in the set, at or above `from`. A block
+    /// has so many host bits, and begins at a multiple of its size.
+    pub fn lowest_free_block(&self, span: Span, host_bits: u8, from: u128) -> Option<u128> {
+        let size = ones(host_bits);
+        let up = |n: u128| n.checked_add(size).map(|n| n & !size);
+        let (first, last) = span.bounds();
+        let mut at = up(first.max(from))?;
+        loop {
+            let end = at | size;
+            if end > last {
+                return None;
+            }
+            // The highest range that begins before the block ends is the one to step over.
+            match self.of(span.family()).range(..=end).next_back() {
+                Some((_, &taken)) if taken >= at => at = up(taken.checked_add(1)?)?,
+                _ => return Some(at),
+            }
+        }
+    }
+
+    /// How many blocks of `span` have an address in the set, and how many of those have others that are not. The
+    /// span itself begins and ends where blocks do.
+    pub fn blocks_in(&self, span: Span, host_bits: u8) -> (u128, u128) {
+        let (first, last) = span.bounds();
+        let block = |n: u128| n.checked_shr(host_bits.into()).unwrap_or(0);
+        let map = self.of(span.family());
+        let before = map.range(..first).next_back().filter(|&(_, &end)| end >= first);
+        let (mut touched, mut whole, mut seen) = (0u128, 0u128, None);
+        for (&start, &end) in before.into_iter().chain(map.range(first..=last)) {
+            let (start, end) = (start.max(first), end.min(last));
+            let count = (block(end) - block(start)).saturating_add(1);
+            // Two ranges may share a block.
+            touched = touched.saturating_add(count - u128::from(seen == Some(block(start))));
+            seen = Some(block(end));
+            // What of it lies in the first and in the last block may not fill those.
+            let size = ones(host_bits);
+            let cut = u128::from(start & size != 0) + u128::from(end & size != size);
+            whole = whole.saturating_add(count.saturating_sub(cut));
+        }
+        (touched, touched - whole)
+    }
+
     /// How many addresses of `span` are in the set; saturates at the largest number.
     pub fn count_in(&self, span: Span) -> u128 {
         let (first, last) = span.bounds();
@@ -119,6 +161,11 @@ impl FromIterator<Span> for SpanSet {
         spans.into_iter().for_each(|s| set.insert(s));
         set
     }
+}
+
+/// So many ones: the last address of a block that begins at zero.
+fn ones(host_bits: u8) -> u128 {
+    if host_bits == 0 { 0 } else { u128::MAX >> (128 - host_bits) }
 }
 
 #[cfg(test)]
@@ -169,6 +216,28 @@ mod tests {
             let free = (a..=b).find(|n| !model.contains(n)).map(|n| family.address(base + n));
             prop_assert_eq!(set.lowest_free(span), free);
             prop_assert_eq!(set.count_in(span), model.range(a..=b).count() as u128);
+        }
+
+        /// Compared with a look at every block.
+        #[test]
+        fn finds_and_counts_blocks(
+            family in prop_oneof![Just(Family::V4), Just(Family::V6)],
+            top in any::<bool>(),
+            taken in prop::collection::vec((0u128..64, 0u128..9), 0..12),
+            host_bits in 0u8..=6,
+            from in 0u128..64,
+        ) {
+            let base = if top { family.max() - 63 } else { 0 };
+            let at = |a: u128, b: u128| Span::new(family, base + a, base + b.min(63));
+            let set: SpanSet = taken.iter().map(|(first, more)| at(*first, first + more)).collect();
+            let size = 1u128 << host_bits;
+            let inside = |block: u128| (block..block + size).filter(|n| set.contains(family.address(base + n))).count();
+            let blocks: Vec<u128> = (0..64).step_by(1 << host_bits).collect();
+            let free = blocks.iter().copied().find(|b| *b >= from && inside(*b) == 0);
+            prop_assert_eq!(set.lowest_free_block(at(0, 63), host_bits, base.saturating_add(from)), free.map(|b| base + b));
+            let touched = blocks.iter().filter(|b| inside(**b) > 0).count();
+            let partly = blocks.iter().filter(|b| (1..1 << host_bits).contains(&inside(**b))).count();
+            prop_assert_eq!(set.blocks_in(at(0, 63), host_bits), (touched as u128, partly as u128));
         }
     }
 }

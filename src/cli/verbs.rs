@@ -194,6 +194,15 @@ pub struct CheckCapacity {
     #[arg(long, value_name = "N", requires = "owner")]
     pub replicas: Option<u32>,
 
+    /// How many more Nodes need pod CIDRs from ClusterCIDRs
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
+    #[arg(conflicts_with_all = ["need", "owner", "replicas", "pool"])]
+    pub nodes: Option<u32>,
+
+    /// The labels of those Nodes
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = label, requires = "nodes")]
+    pub labels: Vec<(String, String)>,
+
     /// What may become of ranges.
     #[command(flatten)]
     pub ranges: RangeOptions,
@@ -218,6 +227,13 @@ fn hold(text: &str) -> Result<String, String> {
         Ok(reference) if reference.is_hold() => Ok(reference.name),
         _ => Err("a hold's name has no slash, space or control character, and no dot at its ends".to_owned()),
     }
+}
+
+/// One label of a Node.
+fn label(text: &str) -> Result<(String, String), String> {
+    let label = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let label = label.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    label.ok_or_else(|| "write KEY=VALUE, for example zone=a".to_owned())
 }
 
 /// A count that may be as large as an IPv6 pool.
@@ -295,7 +311,10 @@ Examples:
 
   # The same for a MachineDeployment of Kubermatic, with networks and no configuration file
   mipam check-capacity --for machinedeployment/kube-system/workers --replicas 12 \\
-    --network 192.168.1.128/25,192.168.1.1,192.168.1.1";
+    --network 192.168.1.128/25,192.168.1.1,192.168.1.1
+
+  # Is there a pod CIDR for each of 20 more Nodes of a zone?
+  mipam check-capacity --nodes 20 --labels topology.kubernetes.io/zone=a";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! A Kubernetes API as the cluster: plain requests on plain JSON, so that no field is lost on the way.
 
 use super::{Answer, Cluster, ClusterError, EXPIRED, Traffic};
-use crate::model::{Kind, Object, ObjectRef, Sign};
+use crate::model::{EVENT, Kind, Object, ObjectRef, Sign};
 use http::{Method, Request};
 use kube::core::Status;
 use serde_json::{Value, json};
@@ -110,7 +110,9 @@ impl KubeCluster {
             "delete" => Method::DELETE,
             _ => Method::GET,
         };
-        if body.is_some() {
+        if call.kind == EVENT {
+            // It changes nothing.
+        } else if body.is_some() {
             self.traffic.write();
         } else {
             self.traffic.read();
@@ -284,6 +286,15 @@ impl Cluster for KubeCluster {
 
     fn settle(&self) -> Answer<'_, ()> {
         Box::pin(async { Ok(()) })
+    }
+
+    fn announce<'a>(&'a self, event: &'a Object) -> Answer<'a, ()> {
+        Box::pin(async move {
+            match self.create(EVENT, event).await {
+                Ok(_) | Err(ClusterError::Exists(_)) => Ok(()),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     fn traffic(&self) -> &Traffic {

@@ -37,6 +37,11 @@ pub trait Cluster {
     fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>>;
     /// Makes all writes so far durable before any later one; a Kubernetes API has done so already.
     fn settle(&self) -> Answer<'_, ()>;
+    /// Writes an Event, unless one of its name is there. Files have none; and it counts as no write, as it changes
+    /// nothing.
+    fn announce<'a>(&'a self, _event: &'a Object) -> Answer<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
     /// How many requests have been made.
     fn traffic(&self) -> &Traffic;
 }

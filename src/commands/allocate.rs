@@ -1,5 +1,7 @@
 //! `mipam allocate`: an address for a named object, or held under a name.
 
+mod blocks;
+
 use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
@@ -28,30 +30,33 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     let configured = targets.is_none() && config.pools.iter().any(|p| *p.name == *command.pool);
     let sight = if configured { None } else { Some(pass.look().await?) };
     let pools = sight.as_ref().map_or(&config.pools[..], |s| &s.pools);
-    let pool = context::pool(pools, &command.pool)?.clone();
-    if pool.foreign {
-        let failure =
-            Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
-        return Err(failure.hint(match pool.origin {
-            PoolOrigin::Object(systems::capi::NAME) => {
-                "`serve-pools` in the configuration says which kinds of pools mipam serves; it serves none beside another controller"
-            }
-            _ => "`metal3: serve` in the configuration takes its pools over",
-        }));
+    let pool = pools.iter().find(|p| *p.name == *command.pool).cloned();
+    if let Some(sight) = &sight {
+        context::any_pool(sight, &command.pool)?;
+        if let Some(had) = targets.as_ref().and_then(|t| blocks::shown(sight, t, &command.pool)) {
+            return print(context, command, had);
+        }
+    }
+    if let Some(pool) = pool.as_ref().filter(|p| p.foreign) {
+        return Err(foreign(pool));
     }
     let claim = match (targets, &sight) {
         (Some(targets), Some(sight)) => for_object(sight, targets, &sight.scene(&config, pass.now))?,
         _ => hold(command),
     };
     pass.scope.only = Some(claim.whose().clone());
-    let claim = narrowed(claim, &pool, pools, command)?;
+    let pool = pool.filter(|_| !claim.wants_blocks());
+    let claim = match &pool {
+        Some(pool) => narrowed(claim, pool, pools, command)?,
+        None => blocks::narrowed(claim, command)?,
+    };
     drop(sight);
     let had = RefCell::new(Vec::new());
     let outcome = pass
         .run(&|sight: &mut Sight| {
             sight.survey.claims.retain(|c| !c.owner.same(&claim.owner));
             sight.survey.claims.push(claim.clone());
-            *had.borrow_mut() = held(sight, &claim.owner, &pool);
+            *had.borrow_mut() = held(sight, &claim.owner, pool.as_ref());
         })
         .await;
     drop(pass);
@@ -95,6 +100,14 @@ fn finish(
             "its devices have addresses already, and the ledger has none of this pool for it; reconcile records those of machines that it serves",
         ));
     }
+    print(context, command, allocated)
+}
+
+fn print(
+    context: &Context<'_>,
+    command: &Allocate,
+    mut allocated: Vec<Allocated>,
+) -> Result<ExitStatus, Failure> {
     allocated.sort_by(|a, b| (a.device.len(), a).cmp(&(b.device.len(), b)));
     let report = AllocationReport {
         api_version: API_VERSION,
@@ -106,11 +119,28 @@ fn finish(
     Ok(ExitStatus::Fine)
 }
 
-/// What the ledger has for the owner from this pool.
-fn held(sight: &Sight, owner: &Owner, pool: &Pool) -> Vec<Allocated> {
+/// Why nothing is given from a pool that another controller serves.
+fn foreign(pool: &Pool) -> Failure {
+    let failure =
+        Failure::finding(format!("another controller gives out the addresses of pool {}", pool.name));
+    failure.hint(match pool.origin {
+        PoolOrigin::Object(systems::capi::NAME) => {
+            "`serve-pools` in the configuration says which kinds of pools mipam serves; it serves none beside another controller"
+        }
+        _ => "`metal3: serve` in the configuration takes its pools over",
+    })
+}
+
+/// What the ledger has for the owner from this pool; `None`: which blocks.
+fn held(sight: &Sight, owner: &Owner, pool: Option<&Pool>) -> Vec<Allocated> {
     let entries = sight.seen.ledger.allocations().values();
     let firm = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus));
-    let of_pool = firm.filter(|a| a.slot.network == pool.network && pool.contains(a.slot.address));
+    let of_pool = firm.filter(|a| match pool {
+        None => a.slot.block.is_some(),
+        Some(pool) => {
+            a.slot.block.is_none() && a.slot.network == pool.network && pool.contains(a.slot.address)
+        }
+    });
     let of_owner = of_pool.filter(|a| a.holders.iter().any(|h| h.owner.same(owner)));
     of_owner.flat_map(|a| pass::lines(a, sight)).collect()
 }
@@ -172,7 +202,7 @@ fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -
                 let failure = format!("{} takes its address from pool {}", claim.owner, own.join(" or "));
                 return Err(Failure::finding(failure));
             }
-            PoolChoice::Named(_) => {}
+            PoolChoice::Named(_) | PoolChoice::Blocks(_) => {}
         }
         served = true;
         wish.pools = PoolChoice::Named(names);

@@ -1,5 +1,7 @@
 //! `mipam check-capacity`: is there room? Those who already wait come first, as they will in a pass.
 
+mod nodes;
+
 use super::context::{self, Context};
 use super::{ExitStatus, Failure};
 use crate::addr::Family;
@@ -28,7 +30,13 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     pass.scope = Scope::default();
     let mut sight = pass.look_to_give().await?;
     if let Some(name) = pool {
-        context::pool(&sight.pools, name)?;
+        context::any_pool(&sight, name)?;
+    }
+    if let Some(count) = command.nodes {
+        let report = nodes::report(&mut sight, &pass, count, &command.labels);
+        drop(pass);
+        drop(bar);
+        return print(context, &report);
     }
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
@@ -41,6 +49,10 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
         ask.messages = unserved(&sight, &decision, &new);
         ask.groups = wanted(&sight.pools, &new.claims);
         ask.need = ask.groups.values().sum();
+    } else if let Some(name) = pool.filter(|name| !sight.pools.iter().any(|p| *p.name == **name)) {
+        drop(pass);
+        drop(bar);
+        return print(context, &nodes::of_pool(free, name, command.need.unwrap_or(0)));
     } else {
         ask.need = command.need.unwrap_or(0);
         ask.groups = any(&sight.pools, pool, ask.need)?;
@@ -48,8 +60,11 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     }
     drop(pass);
     drop(bar);
-    let report = report(free, &ask, pool);
-    context.printer.data(&output::capacity::render(&report, context.printer.look()))?;
+    print(context, &report(free, &ask, pool))
+}
+
+fn print(context: &Context<'_>, report: &CapacityReport) -> Result<ExitStatus, Failure> {
+    context.printer.data(&output::capacity::render(report, context.printer.look()))?;
     Ok(if report.fits { ExitStatus::Fine } else { ExitStatus::Finding })
 }
 

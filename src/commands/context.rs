@@ -9,7 +9,7 @@ use crate::config::{self, Config};
 use crate::ledger;
 use crate::model::{Kind, ObjectRef, Pool, Seconds};
 use crate::output::{Printer, Progress};
-use crate::pass::{self, Pass};
+use crate::pass::{self, Pass, Sight};
 use crate::plan::Scope;
 use crate::systems;
 use std::path::{Path, PathBuf};
@@ -102,13 +102,9 @@ impl<'a> Context<'a> {
         for warning in &config.warnings {
             self.printer.warn(warning);
         }
-        for (key, set) in [
-            ("service-cidrs", !config.service_cidrs.is_empty()),
-            ("beside-peer", config.beside_peer.iter().any(|s| *s != systems::capi::NAME)),
-        ] {
-            if set {
-                self.printer.warn(&format!("{shown}: {key} has no effect in this version"));
-            }
+        let known = [systems::capi::NAME, systems::nodes::NAME];
+        for system in config.beside_peer.iter().filter(|s| !known.contains(&s.as_str())) {
+            self.printer.warn(&format!("{shown}: beside-peer has no effect for {system} in this version"));
         }
         self.unserved(config.systems.iter().flatten());
         Ok(Some(config))
@@ -236,15 +232,24 @@ pub(super) fn now() -> Seconds {
 
 /// The pool of that name, or an error that lists the pools there are.
 pub(super) fn pool<'p>(pools: &'p [Pool], name: &str) -> Result<&'p Pool, Failure> {
-    pools.iter().find(|p| *p.name == *name).ok_or_else(|| {
-        let names: Vec<&str> = pools.iter().map(|p| &*p.name).collect();
-        let hint = if names.is_empty() {
-            "the configuration has no pools".to_owned()
-        } else {
-            format!("the pools are: {}", names.join(", "))
-        };
-        Failure::error(format!("there is no pool {name:?}")).hint(hint)
-    })
+    pools.iter().find(|p| *p.name == *name).ok_or_else(|| no_pool(pools.iter().map(|p| &*p.name), name))
+}
+
+/// An error unless there is a pool of that name, of addresses or of blocks.
+pub(super) fn any_pool(sight: &Sight, name: &str) -> Result<(), Failure> {
+    let blocks = sight.survey.block_pools.iter().map(|p| &*p.name);
+    let names: Vec<&str> = sight.pools.iter().map(|p| &*p.name).chain(blocks).collect();
+    if names.contains(&name) { Ok(()) } else { Err(no_pool(names.into_iter(), name)) }
+}
+
+fn no_pool<'p>(names: impl Iterator<Item = &'p str>, name: &str) -> Failure {
+    let names: Vec<&str> = names.collect();
+    let hint = if names.is_empty() {
+        "the configuration has no pools".to_owned()
+    } else {
+        format!("the pools are: {}", names.join(", "))
+    };
+    Failure::error(format!("there is no pool {name:?}")).hint(hint)
 }
 
 /// The kinds among these that a reference can mean; at least one.

@@ -2,6 +2,7 @@
 
 use super::context::{self, Context};
 use super::{ExitStatus, Failure, reported};
+use crate::addr::Span;
 use crate::apply::{self, Recorded};
 use crate::cli::{Release, Target};
 use crate::cluster::dir::Mode;
@@ -40,12 +41,18 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
         if unconfigured && sight.seen.ledger.head.as_ref().is_none_or(needs_config) {
             return Err(context.no_config());
         }
-        let pool = command.pool.as_ref().map(|p| context::pool(&sight.pools, p)).transpose()?;
+        if let Some(name) = &command.pool {
+            context::any_pool(&sight, name)?;
+        }
+        let pool = sight.pools.iter().find(|p| command.pool.as_deref() == Some(&*p.name));
         let network = pool.map(|p| p.network.clone());
         let pools = sight.pools.clone();
         let mut meant = by_its_claims(recorded(candidates.clone(), &sight.seen.ledger)?, &sight);
         if let Meant::Reported { gone, .. } = &mut meant {
             gone.clone_from(&sight.seen.gone);
+        }
+        if let Some(failure) = on_a_node(&sight, &meant) {
+            return Err(failure);
         }
         let found = meant.entries(&sight.seen.ledger, network.as_deref());
         if matches!(meant, Meant::Address(_)) && found.len() > 1 {
@@ -63,6 +70,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<Exit
             _ => {}
         }
         let live = living(&sight, &found, &meant);
+        let block = live.iter().find(|(a, _)| a.slot.block.is_some());
+        if let Some((allocation, owner)) = block {
+            let span = allocation.slot.span();
+            return Err(stays(&format!("{owner} exists, and {span} is about to be written to it")));
+        }
         if let (Some((_, owner)), false) = (live.first(), command.force) {
             return Err(refused(&sight, owner, &found));
         }
@@ -150,6 +162,21 @@ fn by_its_claims(meant: Meant, sight: &Sight) -> Meant {
         return meant;
     }
     Meant::Claims { whose: target.clone(), claims }
+}
+
+/// Why a block that a Node shows stays its own.
+fn on_a_node(sight: &Sight, meant: &Meant) -> Option<Failure> {
+    let blocks = sight.survey.taken.iter().filter_map(|t| Some((t.span, t.owner()?)));
+    let is_meant = |(span, owner): &(Span, &Arc<Owner>)| match meant {
+        Meant::Address(address) => span.first() == *address,
+        other => other.includes(owner),
+    };
+    let (span, owner) = { blocks }.find(is_meant)?;
+    Some(stays(&format!("{owner} exists and has {span}, and the podCIDRs of a Node never change")))
+}
+
+fn stays(why: &str) -> Failure {
+    Failure::finding(why).hint("delete the Node: its block is free again when it is gone")
 }
 
 /// Why an owner keeps what it has.

@@ -48,5 +48,5 @@ pub(super) fn read(path: &Path) -> Result<BTreeSet<Slot>, Failure> {
         return Err(bad(&format!("its kind is {}, not StatusReport", report.kind)));
     }
     let gone = report.problems.into_iter().filter(|line| line.kind == "OwnerGone");
-    Ok(gone.filter_map(|l| Some(Slot { address: l.address?, network: l.network.into() })).collect())
+    Ok(gone.filter_map(|l| Some(Slot::new(l.address?, l.network.into()))).collect())
 }

@@ -5,7 +5,9 @@ use super::{ExitStatus, Failure};
 use crate::cli::Status;
 use crate::cluster::dir::Mode;
 use crate::ledger::Shrunk;
-use crate::model::{API_VERSION, PendingLine, Pool, Problem, Reason, Standing, StatusReport};
+use crate::model::{
+    API_VERSION, Allocated, PendingLine, Pool, Problem, Reason, Slot, Standing, StatusReport,
+};
 use crate::output::{self, map};
 use crate::pass::{self, Sight};
 use crate::plan::{self, Cell, Decision, World};
@@ -22,7 +24,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
     let pass = context.pass(&*cluster, &config, &bar)?;
     let sight = pass.look().await?;
     if let Some(name) = &command.pool {
-        context::pool(&sight.pools, name)?;
+        context::any_pool(&sight, name)?;
     }
     let world = sight.world(&pass.scope, pass.now);
     let decision = plan::decide(world);
@@ -70,10 +72,21 @@ fn removed(shrunk: &Shrunk) -> Problem {
     Problem::new("RangeRemoved", &format!("Pool/{}", shrunk.pool), message)
 }
 
-fn allocations(sight: &Sight) -> Vec<crate::model::Allocated> {
+fn allocations(sight: &Sight) -> Vec<Allocated> {
     let entries = sight.seen.ledger.allocations().values();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
-    held.flat_map(|a| pass::lines(a, sight)).collect()
+    let recorded = held.flat_map(|a| pass::lines(a, sight));
+    // What Nodes show is not in the ledger any more, or not for long.
+    let shown = sight.survey.taken.iter().filter_map(|taken| {
+        let (address, prefix) = taken.block();
+        let in_ledger = sight.seen.ledger.allocations().contains_key(&Slot::block(address, prefix));
+        let mut pools = sight.survey.block_pools.iter();
+        let pool = pools.find(|pool| pool.parts.iter().any(|part| part.range.covers(&taken.span)));
+        let pool = pool.map_or("", |p| &p.name);
+        let owner = taken.owner().filter(|_| !in_ledger)?;
+        Some(Allocated::of(owner, "", pool, address, Some(prefix), ""))
+    });
+    recorded.chain(shown).collect()
 }
 
 /// Those that cannot be served, and those that the next reconcile will serve.

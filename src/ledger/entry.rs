@@ -1,5 +1,6 @@
 //! One entry of the ledger as text: the key is the address, the value says who holds it.
 
+use crate::addr::Family;
 use crate::model::{Allocation, Draft, Holder, Network, Slot, Standing, parse_timestamp, timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -45,7 +46,7 @@ impl From<&Slot> for SlotText {
 
 impl From<SlotText> for Slot {
     fn from(text: SlotText) -> Self {
-        Self { address: text.address, network: text.network }
+        Self::new(text.address, text.network)
     }
 }
 
@@ -58,6 +59,9 @@ pub(super) fn key(slot: &Slot) -> String {
         IpAddr::V4(v4) => v4.to_string(),
         IpAddr::V6(v6) => dashed(v6.segments()),
     };
+    if let Some(prefix) = slot.block {
+        let _ = write!(key, "-{prefix}");
+    }
     if !slot.network.is_empty() {
         key.push('_');
         for byte in slot.network.bytes() {
@@ -76,16 +80,24 @@ pub(super) fn dashed(segments: [u16; 8]) -> String {
     segments.map(|s| format!("{s:04x}")).join("-")
 }
 
-/// The address that a key begins with.
-pub(super) fn address_of_key(key: &str) -> Option<IpAddr> {
-    let address = key.split('_').next()?;
-    if address.contains('-') { address.replace('-', ":").parse().ok() } else { address.parse().ok() }
+/// The address that a key begins with, or the block: one more number follows its dots or seven dashes.
+pub(super) fn place_of_key(key: &str) -> Option<(IpAddr, Option<u8>)> {
+    let place = key.split('_').next()?;
+    let dashes = place.bytes().filter(|b| *b == b'-').count();
+    let is_block = dashes == if place.contains('.') { 1 } else { 8 };
+    let (address, prefix) = if is_block { place.rsplit_once('-')? } else { (place, "") };
+    let address: IpAddr = address.replace('-', ":").parse().ok()?;
+    let prefix = if is_block { Some(prefix.parse().ok()?) } else { None };
+    let fits = prefix.is_none_or(|p| p <= Family::of(address).bits());
+    fits.then_some((address, prefix))
 }
 
-/// The address and network that a key stands for.
+/// The address or block, and the network, that a key stands for.
 pub(super) fn slot_of_key(key: &str) -> Option<Slot> {
-    let address = address_of_key(key)?;
-    let Some((_, encoded)) = key.split_once('_') else { return Some(Slot { address, network: "".into() }) };
+    let (address, block) = place_of_key(key)?;
+    let Some((_, encoded)) = key.split_once('_') else {
+        return Some(Slot { address, network: "".into(), block });
+    };
     let mut bytes = Vec::new();
     let mut rest = encoded.bytes();
     while let Some(byte) = rest.next() {
@@ -96,7 +108,7 @@ pub(super) fn slot_of_key(key: &str) -> Option<Slot> {
             bytes.push(byte);
         }
     }
-    Some(Slot { address, network: String::from_utf8(bytes).ok()?.into() })
+    Some(Slot { address, network: String::from_utf8(bytes).ok()?.into(), block })
 }
 
 pub(super) fn encode(allocation: &Allocation) -> String {
@@ -116,7 +128,8 @@ pub(super) fn encode(allocation: &Allocation) -> String {
     match &allocation.standing {
         Standing::Bound => {}
         Standing::Home { set, bound, draft } => {
-            text.set = set.iter().map(SlotText::from).collect();
+            // It begins with the home itself, whose key says so already.
+            text.set = set.iter().skip(1).map(SlotText::from).collect();
             text.bound = Some(*bound);
             text.draft = draft.clone();
         }
@@ -131,10 +144,10 @@ pub(super) fn encode(allocation: &Allocation) -> String {
 }
 
 pub(super) fn decode(key: &str, value: &Value) -> Result<Allocation, String> {
-    let address = address_of_key(key).ok_or("the key is no address")?;
+    let (address, block) = place_of_key(key).ok_or("the key is no address")?;
     let text = value.as_str().ok_or("the value is no text")?;
     let text: Text = serde_json::from_str(text).map_err(|e| e.to_string())?;
-    let slot = Slot { address, network: text.network };
+    let slot = Slot { address, network: text.network, block };
     if self::key(&slot) != key {
         return Err(format!("the key should be {}", self::key(&slot)));
     }
@@ -146,7 +159,7 @@ pub(super) fn decode(key: &str, value: &Value) -> Result<Allocation, String> {
         (Some(until), None, None, false) => Standing::Cooling { until: time(&until)? },
         (None, Some(home), None, false) => Standing::Member { home: home.into(), draft: text.draft },
         (None, None, Some(bound), false) => {
-            let set = text.set.into_iter().map(Slot::from).collect();
+            let set = std::iter::once(slot.clone()).chain(text.set.into_iter().map(Slot::from)).collect();
             Standing::Home { set, bound, draft: text.draft }
         }
         (None, None, None, true) => Standing::Surplus,
@@ -163,24 +176,28 @@ mod tests {
     use crate::model::Owner;
 
     fn slot(address: &str, network: &str) -> Slot {
-        Slot { address: address.parse().unwrap(), network: network.into() }
+        Slot::new(address.parse().unwrap(), network.into())
     }
 
     #[test]
     fn what_is_written_is_read_back() {
-        let standings = [
-            Standing::Bound,
-            Standing::Surplus,
-            Standing::Cooling { until: 1_800_000_000 },
-            Standing::Home {
-                set: vec![slot("10.0.0.1", "a/b"), slot("fd00::1", "")],
-                bound: false,
-                draft: "7".into(),
-            },
-            Standing::Member { home: slot("10.0.0.1", "a/b"), draft: "7".into() },
-        ];
-        for standing in standings {
-            for at in [slot("10.0.0.1", ""), slot("fd00::5", "lab net/\u{e4}")] {
+        let standings = |at: &Slot| {
+            [
+                Standing::Bound,
+                Standing::Surplus,
+                Standing::Cooling { until: 1_800_000_000 },
+                Standing::Home {
+                    set: vec![at.clone(), slot("10.0.0.1", "a/b"), slot("fd00::1", "")],
+                    bound: false,
+                    draft: "7".into(),
+                },
+                Standing::Member { home: slot("10.0.0.1", "a/b"), draft: "7".into() },
+            ]
+        };
+        let block = |address, prefix| Slot { block: Some(prefix), ..slot(address, "") };
+        let blocks = [block("10.0.1.0", 24), block("fd00:1::", 64), block("::", 0)];
+        for at in [slot("10.0.0.1", ""), slot("fd00::5", "lab net/\u{e4}")].into_iter().chain(blocks) {
+            for standing in standings(&at) {
                 let holder = Holder { owner: Owner::hold("x"), device: "0".into() };
                 let allocation = Allocation {
                     slot: at.clone(),
@@ -188,7 +205,7 @@ mod tests {
                     pool: "lab".into(),
                     since: 1_700_000_000,
                     adopted: at.address.is_ipv4(),
-                    standing: standing.clone(),
+                    standing,
                 };
                 let key = key(&at);
                 assert!(key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)), "{key}");
@@ -211,6 +228,7 @@ mod tests {
             ("10.0.0.1", "{}"),
             ("10.0.0.1", "not json"),
             ("fish", "{}"),
+            ("10.0.0.0-33", "{}"),
             ("10.0.0.1", r#"{"holders":[],"pool":"p","since":"2024-01-01T00:00:00Z"}"#),
             (
                 "10.0.0.1",

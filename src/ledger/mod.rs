@@ -3,7 +3,7 @@
 //!
 //! An address is a key in the object of its aligned range of 256 addresses. The object's name says nothing of
 //! pools, networks or systems, so two allocations of one address always meet in one object, whoever makes
-//! them.
+//! them. Blocks are all in one object, and only until the Node that they are for shows them.
 
 mod entry;
 mod head;
@@ -12,6 +12,7 @@ mod shrink;
 pub use head::{Applied, FORMAT, HEAD, Head};
 pub use shrink::{Cause, Shrunk, shrunk};
 
+use crate::addr::{Span, subnet};
 use crate::model::{Allocation, Draft, Kind, Object, Slot};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,9 @@ pub const NAMESPACE_KIND: Kind =
 
 const EPOCH: &str = "mipam.io/epoch";
 
+/// The ledger object of all blocks.
+const BLOCKS: &str = "mipam-nodes";
+
 /// All allocations, as the cluster's objects have them.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -52,6 +56,8 @@ pub struct Unreadable {
     pub key: String,
     /// The address, where at least the key can be read.
     pub address: Option<IpAddr>,
+    /// The block instead, where it is one.
+    pub block: Option<Span>,
     /// What is wrong.
     pub message: String,
 }
@@ -104,7 +110,8 @@ impl Ledger {
     pub fn read(objects: Vec<Object>) -> Result<Self, LedgerError> {
         let mut ledger = Self::default();
         let belongs = |o: &Object| {
-            o.name() == HEAD || o.name().starts_with("mipam-v4-") || o.name().starts_with("mipam-v6-")
+            let pages = ["mipam-v4-", "mipam-v6-"];
+            o.name() == HEAD || o.name() == BLOCKS || pages.iter().any(|p| o.name().starts_with(p))
         };
         let (heads, rest): (Vec<_>, Vec<_>) =
             objects.into_iter().filter(|o| belongs(o)).partition(|o| o.name() == HEAD);
@@ -128,16 +135,17 @@ impl Ledger {
         let name = object.name().to_owned();
         let mut own = None;
         // Written to another page by hand, an entry would stand beside the one that counts.
-        let mut belongs = |address: IpAddr| {
-            if own != Some(page(address)) && object_name(address) == name {
-                own = Some(page(address));
+        let mut belongs = |slot: &Slot| {
+            let page = Page::of(slot);
+            if own != Some(page) && page.name() == name {
+                own = Some(page);
             }
-            own == Some(page(address))
+            own == Some(page)
         };
         if let Some(before) = self.objects.remove(&name) {
             for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key)
             {
-                if let Some(slot) = entry::slot_of_key(key).filter(|slot| belongs(slot.address)) {
+                if let Some(slot) = entry::slot_of_key(key).filter(|slot| belongs(slot)) {
                     self.allocations.remove(&slot);
                 }
             }
@@ -145,15 +153,18 @@ impl Ledger {
         }
         for (key, value) in object.at("/data").and_then(Value::as_object).into_iter().flatten() {
             let message = match entry::decode(key, value) {
-                Ok(allocation) if belongs(allocation.slot.address) => {
+                Ok(allocation) if belongs(&allocation.slot) => {
                     self.allocations.insert(allocation.slot.clone(), allocation);
                     continue;
                 }
-                Ok(allocation) => format!("it belongs in {}", object_name(allocation.slot.address)),
+                Ok(allocation) => format!("it belongs in {}", Page::of(&allocation.slot).name()),
                 Err(message) => message,
             };
-            let address = entry::address_of_key(key);
-            self.unreadable.push(Unreadable { object: name.clone(), key: key.clone(), address, message });
+            let place = entry::place_of_key(key);
+            let address = place.filter(|(_, block)| block.is_none()).map(|(address, _)| address);
+            let block = place.and_then(|(address, block)| Some(subnet(address, block?)));
+            let (object, key) = (name.clone(), key.clone());
+            self.unreadable.push(Unreadable { object, key, address, block, message });
         }
         self.objects.insert(name, object);
     }
@@ -163,11 +174,21 @@ impl Ledger {
         &self.allocations
     }
 
+    /// Every entry of a single address.
+    pub fn addresses(&self) -> impl Iterator<Item = &Allocation> {
+        self.allocations.values().filter(|a| a.slot.block.is_none())
+    }
+
+    /// Every entry of a block.
+    pub fn blocks(&self) -> impl Iterator<Item = &Allocation> {
+        self.allocations.values().filter(|a| a.slot.block.is_some())
+    }
+
     /// The entries of an address, one for each network that has it.
     pub fn of_address(&self, address: IpAddr) -> impl Iterator<Item = &Allocation> {
-        let first = Slot { address, network: "".into() };
+        let first = Slot::new(address, "".into());
         let from = self.allocations.range(first..).map(|(_, allocation)| allocation);
-        from.take_while(move |a| a.slot.address == address)
+        from.take_while(move |a| a.slot.address == address).filter(|a| a.slot.block.is_none())
     }
 
     /// Entries that cannot be read.
@@ -183,15 +204,15 @@ impl Ledger {
     /// Has this later version of a ledger object the same entries for these slots, as far as they are in it?
     pub fn agrees(&self, later: &Object, slots: &BTreeSet<Slot>) -> bool {
         let Some(read) = self.object(later.name()) else { return false };
-        let mut own = slots.iter().filter(|s| object_name(s.address) == later.name()).map(entry::key);
+        let mut own = slots.iter().filter(|s| Page::of(s).name() == later.name()).map(entry::key);
         own.all(|key| {
             read.at("/data").and_then(|d| d.get(&key)) == later.at("/data").and_then(|d| d.get(&key))
         })
     }
 
-    /// The version of the ledger object of an address, empty where there is none yet.
-    pub fn version(&self, address: IpAddr) -> Draft {
-        self.object(&object_name(address)).map(Object::resource_version).unwrap_or_default().into()
+    /// The version of the ledger object of an entry, empty where there is none yet.
+    pub fn version(&self, slot: &Slot) -> Draft {
+        self.object(&Page::of(slot).name()).map(Object::resource_version).unwrap_or_default().into()
     }
 
     /// The object with these changes, ready to be created or compared-and-swapped; keys that are not changed
@@ -224,28 +245,48 @@ impl Ledger {
 }
 
 /// Changes by ledger object, in the order in which they are written.
-pub fn by_page(changes: &BTreeMap<Slot, Change>) -> BTreeMap<IpAddr, Vec<(Slot, Change)>> {
-    let mut grouped: BTreeMap<IpAddr, Vec<_>> = BTreeMap::new();
+pub fn by_page(changes: &BTreeMap<Slot, Change>) -> BTreeMap<Page, Vec<(Slot, Change)>> {
+    let mut grouped: BTreeMap<Page, Vec<_>> = BTreeMap::new();
     for (slot, change) in changes {
-        grouped.entry(page(slot.address)).or_default().push((slot.clone(), change.clone()));
+        grouped.entry(Page::of(slot)).or_default().push((slot.clone(), change.clone()));
     }
     grouped
 }
 
-/// The first address of the aligned range of 256 that shares a ledger object with this one.
-pub fn page(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(v4) => IpAddr::V4((v4.to_bits() & !0xff).into()),
-        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() & !0xff).into()),
+/// The ledger object that an entry is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Page {
+    /// That of the 256 addresses from this one on.
+    Addresses(IpAddr),
+    /// That of all blocks: whatever their sizes, two that overlap meet in it.
+    Blocks,
+}
+
+impl Page {
+    /// The page of an entry.
+    pub fn of(slot: &Slot) -> Self {
+        match slot.address {
+            _ if slot.block.is_some() => Self::Blocks,
+            IpAddr::V4(v4) => Self::Addresses(IpAddr::V4((v4.to_bits() & !0xff).into())),
+            IpAddr::V6(v6) => Self::Addresses(IpAddr::V6((v6.to_bits() & !0xff).into())),
+        }
+    }
+
+    /// The name of the ledger object.
+    pub fn name(self) -> String {
+        match self {
+            Self::Addresses(IpAddr::V4(v4)) => {
+                format!("mipam-v4-{}", v4.octets().map(|o| o.to_string()).join("-"))
+            }
+            Self::Addresses(IpAddr::V6(v6)) => format!("mipam-v6-{}", entry::dashed(v6.segments())),
+            Self::Blocks => BLOCKS.to_owned(),
+        }
     }
 }
 
 /// The name of the ledger object of an address.
 pub fn object_name(address: IpAddr) -> String {
-    match page(address) {
-        IpAddr::V4(v4) => format!("mipam-v4-{}", v4.octets().map(|o| o.to_string()).join("-")),
-        IpAddr::V6(v6) => format!("mipam-v6-{}", entry::dashed(v6.segments())),
-    }
+    Page::of(&Slot::new(address, "".into())).name()
 }
 
 fn blank(name: &str, epoch: &str) -> Object {

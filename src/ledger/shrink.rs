@@ -112,7 +112,7 @@ fn lost(
         }
         Some(_) => Cause::Ranges,
     };
-    let in_lost = ledger.allocations().values().filter(|a| {
+    let in_lost = ledger.addresses().filter(|a| {
         *a.slot.network == *before.network
             && lost.contains(a.slot.address)
             && !matches!(a.standing, Standing::Cooling { .. })

@@ -1,16 +1,36 @@
 //! An address that is recorded for an owner: one entry of the ledger.
 
 use super::{Holder, Network, Seconds};
+use crate::addr::{Family, Span, subnet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// An address in the scope in which it is unique.
+/// An address in the scope in which it is unique, or a block of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
-    /// The address.
+    /// The address; of a block the first one.
     pub address: IpAddr,
-    /// The network it is unique in.
+    /// The network it is unique in; blocks are unique in the cluster.
     pub network: Network,
+    /// The prefix length of a block; `None`: it is a single address.
+    pub block: Option<u8>,
+}
+
+impl Slot {
+    /// A single address.
+    pub fn new(address: IpAddr, network: Network) -> Self {
+        Self { address, network, block: None }
+    }
+
+    /// A block, by its first address and its prefix length.
+    pub fn block(address: IpAddr, prefix: u8) -> Self {
+        Self { address, network: "".into(), block: Some(prefix) }
+    }
+
+    /// All addresses of it.
+    pub fn span(&self) -> Span {
+        subnet(self.address, self.block.unwrap_or(Family::of(self.address).bits()))
+    }
 }
 
 /// An entry of the ledger.

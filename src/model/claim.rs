@@ -1,6 +1,8 @@
 //! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
 
-use super::{Chain, Holder, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem};
+use super::{
+    BlockPool, Chain, Holder, Notice, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem, Taken,
+};
 use crate::addr::Family;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,6 +24,11 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Does it want blocks?
+    pub fn wants_blocks(&self) -> bool {
+        self.wishes.iter().any(|w| matches!(w.pools, PoolChoice::Blocks(_)))
+    }
+
     /// Whom people know it by.
     pub fn whose(&self) -> &Arc<Owner> {
         self.stands_for.as_ref().map_or(&self.owner, |h| &h.owner)
@@ -75,6 +82,8 @@ pub enum PoolChoice {
     Matching(Arc<Subject>),
     /// These pools by name, in order.
     Named(Vec<Arc<str>>),
+    /// Not an address but whole blocks: one of each family of the first of these block pools that has them.
+    Blocks(Arc<[Arc<str>]>),
 }
 
 /// What a pool's `match` is compared with.
@@ -151,6 +160,8 @@ pub struct Given {
     pub address: IpAddr,
     /// The pool it is from.
     pub pool: Arc<str>,
+    /// The prefix length where it is a block that begins at the address.
+    pub block: Option<u8>,
 }
 
 impl Given {
@@ -185,6 +196,10 @@ pub enum When {
 pub struct Survey {
     /// Pools that are objects.
     pub pools: Vec<Pool>,
+    /// Pools that blocks are given from.
+    pub block_pools: Vec<BlockPool>,
+    /// What no block may have.
+    pub taken: Vec<Taken>,
     /// Who wants addresses.
     pub claims: Vec<Claim>,
     /// What is in use.
@@ -201,4 +216,6 @@ pub struct Survey {
     pub settled: Vec<Arc<Owner>>,
     /// What a person should know although nothing is wrong with any object.
     pub warnings: Vec<String>,
+    /// What is said on objects.
+    pub notices: Vec<Notice>,
 }

@@ -1,8 +1,10 @@
 //! The words that every other room speaks: kinds, objects, pools, owners, claims, allocations, reports.
 
 mod allocation;
+mod block;
 mod claim;
 mod kind;
+mod notice;
 mod object;
 mod observed;
 mod owner;
@@ -11,15 +13,17 @@ mod report;
 mod write;
 
 pub use allocation::{Allocation, Draft, Slot, Standing};
+pub use block::{BlockPart, BlockPool, Taken, TakenBy};
 pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, When, Wish};
 pub use kind::{Kind, ObjectRef, Role, Sign, Source};
+pub use notice::{EVENT, Notice};
 pub use object::Object;
 pub use observed::Observed;
 pub use owner::{Holder, Owner};
 pub use pool::{DEFAULT_INTERFACES, Match, Network, Order, Pool, PoolOrigin};
 pub use report::{
-    API_VERSION, Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, PoolNeed, Problem,
-    Reason, ReconcileReport, StatusReport,
+    API_VERSION, Allocated, AllocationReport, BlockFigures, CapacityReport, PendingLine, PoolLine, PoolNeed,
+    Problem, Reason, ReconcileReport, StatusReport,
 };
 pub use write::{Action, Chain, Edit, Edited, Make, Write};
 

@@ -194,6 +194,21 @@ pub struct PoolLine {
     /// The uniqueness scope.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub network: String,
+    /// It gives whole blocks, and all numbers count those.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockFigures>,
+}
+
+/// What is said of a pool that gives blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockFigures {
+    /// `IPv4` or `IPv6`: a pool of both has a line for each.
+    pub family: String,
+    /// The prefix length of its blocks.
+    pub prefix: u8,
+    /// How many of those in use are so only in part, by blocks of another size or by a service CIDR.
+    #[serde(serialize_with = "count")]
+    pub fragmented: u128,
 }
 
 impl PoolLine {

@@ -36,7 +36,11 @@ fn table(pools: &[Line<'_>], look: Look) -> String {
     table.numbers(1..9);
     for (pool, need, short) in pools {
         let lack = Cell::new(number(*short));
-        let mut row = vec![Cell::new(&pool.name), Cell::new(number(*need)), Cell::new(number(pool.free))];
+        let name = match &pool.blocks {
+            Some(blocks) => format!("{} ({})", pool.name, blocks.family),
+            None => pool.name.clone(),
+        };
+        let mut row = vec![Cell::new(name), Cell::new(number(*need)), Cell::new(number(pool.free))];
         row.push(if *short > 0 { lack.paint(Paint::Red) } else { lack });
         row.extend([pool.total, pool.used, pool.cooling].map(|n| Cell::new(number(n))));
         row.push(status::percent(pool));

@@ -100,6 +100,7 @@ pub(super) fn pool(name: &str, total: u128, free: u128) -> PoolLine {
         reserved: 0,
         ranges: vec!["192.168.101.64/28".into()],
         network: String::new(),
+        blocks: None,
     }
 }
 

@@ -20,7 +20,11 @@ pub struct Details<'a> {
 pub fn render(report: &StatusReport, look: Look, details: &Details<'_>) -> String {
     let names = || report.pools.iter().map(|pool| pool.name.clone()).collect();
     super::render(report, look, names, || {
-        let mut blocks = vec![pools(&report.pools, look)];
+        let (of_blocks, of_addresses) = report.pools.iter().partition(|p| p.blocks.is_some());
+        let mut blocks = vec![pools(of_addresses, look), block_pools(of_blocks, look)];
+        if report.pools.is_empty() {
+            blocks.push("no pools\n".to_owned());
+        }
         blocks.extend(details.maps.iter().map(|map| map::render(map, look.color)));
         if details.addresses {
             blocks.push(addresses(&report.allocations, look));
@@ -31,10 +35,23 @@ pub fn render(report: &StatusReport, look: Look, details: &Details<'_>) -> Strin
     })
 }
 
-fn pools(pools: &[PoolLine], look: Look) -> String {
-    if pools.is_empty() {
-        return "no pools\n".to_owned();
+/// Pools that give whole blocks: a line for each family.
+fn block_pools(pools: Vec<&PoolLine>, look: Look) -> String {
+    let mut table =
+        Table::new(&["BLOCKS OF", "FAMILY", "RANGE", "BLOCK", "TOTAL", "USED", "FREE", "FRAGMENTED", "USE%"]);
+    table.numbers(4..9);
+    for (pool, blocks) in pools.into_iter().filter_map(|p| Some((p, p.blocks.as_ref()?))) {
+        let (range, block) = (pool.ranges.join(","), format!("/{}", blocks.prefix));
+        let mut row =
+            vec![Cell::new(&pool.name), Cell::new(&blocks.family), Cell::new(range), Cell::new(block)];
+        row.extend([pool.total, pool.used, pool.free, blocks.fragmented].map(|n| Cell::new(number(n))));
+        row.push(percent(pool));
+        table.row(row);
     }
+    table.render(look)
+}
+
+fn pools(pools: Vec<&PoolLine>, look: Look) -> String {
     let mut table = Table::new(&["NAME", "SYSTEM", "TOTAL", "USED", "FREE", "COOLING", "USE%"]);
     table.wide(look, &["RESERVED", "RANGES", "NETWORK"]);
     table.numbers(2..8);

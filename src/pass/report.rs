@@ -98,7 +98,7 @@ pub(super) fn finish(
     }
     if let Some(Recorded::Done { failed, .. }) = recorded {
         for (page, error) in failed {
-            let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, ledger::object_name(*page));
+            let object = format!("ConfigMap/{}/{}", ledger::NAMESPACE, page.name());
             report.problems.push(Problem::new("WriteFailed", &object, error.to_string()));
             failures.push((object, error.clone()));
         }
@@ -124,7 +124,7 @@ fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
     changes.extend(decision.binds.iter().map(|(s, a)| (s.clone(), ledger::Change::Put(a.clone()))));
     let epoch = ledger.head.as_ref().map_or("", |h| &h.epoch);
     let pages = ledger::by_page(&changes).into_iter().map(|(page, changes)| {
-        let name = ledger::object_name(page);
+        let name = page.name();
         let before = ledger.object(&name).cloned();
         Changed { before, after: Some(ledger.changed(&name, epoch, &changes)) }
     });

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 /// What is wrong beyond what a decision reports: entries whose owner is gone, entries that an interrupted run
 /// left, addresses of owners that the ledger lacks, and addresses of pools that others use.
 pub fn audit(world: World<'_>, decision: &Decision) -> Vec<Problem> {
-    let entries = world.ledger.allocations().values();
+    let entries = world.ledger.addresses();
     let held = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
     let mut carried: BTreeMap<(&Holder, Family), BTreeSet<IpAddr>> = BTreeMap::new();
     for holding in world.holdings.iter().filter(|h| h.adopt == Adopt::Always) {
@@ -21,7 +21,7 @@ pub fn audit(world: World<'_>, decision: &Decision) -> Vec<Problem> {
             carried.entry((holder, Family::of(holding.address))).or_default().insert(holding.address);
         }
     }
-    let mut problems: Vec<Problem> = Vec::new();
+    let mut problems: Vec<Problem> = super::blocks::audit(world);
     for allocation in held {
         problems.extend(of_entry(allocation, world, decision));
         problems.extend(replaced(allocation, &carried, decision));
@@ -31,7 +31,7 @@ pub fn audit(world: World<'_>, decision: &Decision) -> Vec<Problem> {
     let mut seen: BTreeMap<Slot, Vec<&Holding>> = BTreeMap::new();
     for holding in world.holdings {
         for network in networks(world.pools, holding.address, holding.pools.as_ref()) {
-            seen.entry(Slot { address: holding.address, network }).or_default().push(holding);
+            seen.entry(Slot::new(holding.address, network)).or_default().push(holding);
         }
     }
     for (slot, holdings) in &seen {

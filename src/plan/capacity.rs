@@ -1,7 +1,7 @@
 //! How full pools are, and how a pool looks address by address.
 
-use super::World;
 use super::board::unusable;
+use super::{World, blocks};
 use crate::addr::SpanSet;
 use crate::ledger::Change;
 use crate::model::{Pool, PoolLine, Slot, Standing};
@@ -25,7 +25,9 @@ pub enum Cell {
 
 /// The state of every pool, after these changes to the ledger.
 pub fn usage(world: World<'_>, changes: &BTreeMap<Slot, Change>) -> Vec<PoolLine> {
-    world.pools.iter().map(|pool| line(world, changes, pool)).collect()
+    let mut lines: Vec<PoolLine> = world.pools.iter().map(|pool| line(world, changes, pool)).collect();
+    lines.extend(blocks::usage(world, changes));
+    lines
 }
 
 /// What each address of a pool that is not free is.
@@ -40,7 +42,10 @@ pub fn cells(world: World<'_>, changes: &BTreeMap<Slot, Change>, pool: &Pool) ->
         None => world.ledger.allocations().get(slot).map(|a| a.standing.clone()),
     };
     let slots: BTreeSet<&Slot> = world.ledger.allocations().keys().chain(changes.keys()).collect();
-    for slot in slots.into_iter().filter(|s| s.network == pool.network && pool.contains(s.address)) {
+    for slot in slots
+        .into_iter()
+        .filter(|s| s.block.is_none() && s.network == pool.network && pool.contains(s.address))
+    {
         match recorded(slot) {
             Some(Standing::Cooling { until }) if until > world.now => {
                 cells.insert(slot.address, Cell::Cooling);
@@ -87,5 +92,6 @@ fn line(world: World<'_>, changes: &BTreeMap<Slot, Change>, pool: &Pool) -> Pool
         reserved,
         ranges: pool.ranges.iter().map(ToString::to_string).collect(),
         network: pool.network.to_string(),
+        blocks: None,
     }
 }

@@ -6,7 +6,7 @@ use super::findings::InUse;
 use super::records::{Firmness, Records};
 use super::{Decision, Unmet, World};
 use crate::addr::{Family, SpanSet};
-use crate::ledger::{Change, page};
+use crate::ledger::{Change, Page};
 use crate::model::{
     Allocation, Claim, Gate, Given, Holder, Owner, Pool, PoolChoice, Problem, Reason, Slot, Standing, Wish,
     hash,
@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// What is decided for one claim, and where the ledger has it.
-type Met = (Vec<Given>, Vec<Slot>);
+pub(super) type Met = (Vec<Given>, Vec<Slot>);
 
 /// Gives out what the board has left.
 pub(super) struct Chooser<'a> {
@@ -99,6 +99,7 @@ impl<'a> Chooser<'a> {
             device: p.device.clone(),
             address: p.slot.address,
             pool: self.world.pools[p.pool].name.clone(),
+            block: None,
         });
         (given.collect(), picks.iter().map(|p| p.slot.clone()).collect())
     }
@@ -125,7 +126,9 @@ impl<'a> Chooser<'a> {
                         "no {family}pool of the configuration matches this device (see `match` of the pools)"
                     )
                 }
-                PoolChoice::Named(_) => "its pool has no addresses that could be given".to_owned(),
+                PoolChoice::Named(_) | PoolChoice::Blocks(_) => {
+                    "its pool has no addresses that could be given".to_owned()
+                }
             };
             return Err(unmet("", Reason::NoMatchingPool, message));
         }
@@ -230,7 +233,7 @@ impl<'a> Chooser<'a> {
                 }
             }
         }
-        let slot = |pool: usize, address| Slot { address, network: self.world.pools[pool].network.clone() };
+        let slot = |pool: usize, address| Slot::new(address, self.world.pools[pool].network.clone());
         let taken_here = |s: &Slot| picks.iter().any(|p| p.slot == *s);
 
         let reserved = pools.iter().find_map(|p| {
@@ -410,12 +413,12 @@ impl<'a> Chooser<'a> {
         }
         new.sort_by(|a, b| a.slot.cmp(&b.slot));
         let Some(home) = new.first().map(|p| p.slot.clone()) else { return };
-        let one_object = new.iter().all(|p| page(p.slot.address) == page(home.address));
+        let one_object = new.iter().all(|p| Page::of(&p.slot) == Page::of(&home));
         let set: Vec<Slot> = new.iter().map(|p| p.slot.clone()).collect();
         // A set that is there is finished; any other is a new draft.
         let draft = match before(&home).map(|a| &a.standing) {
             Some(Standing::Home { set: there, draft, .. }) if *there == set => draft.clone(),
-            _ => self.world.ledger.version(home.address),
+            _ => self.world.ledger.version(&home),
         };
         for pick in &new {
             let standing = if one_object {
@@ -514,6 +517,7 @@ pub fn candidates(pools: &[Pool], wish: &Wish) -> [Vec<usize>; 2] {
                 .iter()
                 .filter_map(|name| pools.iter().position(|p| p.name == *name && p.family == family))
                 .collect(),
+            PoolChoice::Blocks(_) => Vec::new(),
         };
         let network = fitting.first().map(|p| pools[*p].network.clone());
         fitting.into_iter().filter(|p| Some(&pools[*p].network) == network.as_ref()).collect()

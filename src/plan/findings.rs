@@ -26,7 +26,7 @@ pub(super) fn occupy<'a>(
         let known = networks.len() > 1 && networks.iter().any(|n| recorded(holding, n, records));
         for network in networks {
             let known_elsewhere = known && !recorded(holding, &network, records);
-            let slot = Slot { address: holding.address, network };
+            let slot = Slot::new(holding.address, network);
             board.block(&slot);
             if !known_elsewhere {
                 adopt(world, holding, &slot, records, decision);
@@ -37,7 +37,7 @@ pub(super) fn occupy<'a>(
     for (slot, seen) in &in_use {
         report(slot, seen, world, records, decision);
     }
-    for allocation in world.ledger.allocations().values() {
+    for allocation in world.ledger.addresses() {
         out_of_range(allocation, world, records, decision);
         let in_ledger_only = !in_use.contains_key(&allocation.slot);
         if in_ledger_only && allocation.holders.len() > 1 {
@@ -94,6 +94,7 @@ pub(super) fn serves(choice: &PoolChoice, pool: &Pool) -> bool {
     match choice {
         PoolChoice::Matching(subject) => subject.fits(pool),
         PoolChoice::Named(names) => names.contains(&pool.name),
+        PoolChoice::Blocks(_) => false,
     }
 }
 

@@ -2,6 +2,7 @@
 //! the same world gives the same decision, byte for byte.
 
 mod audit;
+mod blocks;
 mod board;
 mod capacity;
 mod choose;
@@ -22,8 +23,10 @@ pub use release::{Meant, release};
 
 use crate::ledger::{Change, Ledger};
 use crate::model::{
-    Allocation, Claim, Gate, Given, Holding, Owner, PendingLine, Pool, Problem, Reason, Seconds, Slot,
+    Allocation, BlockPool, Claim, Gate, Given, Holding, Owner, PendingLine, Pool, Problem, Reason, Seconds,
+    Slot, Taken,
 };
+use blocks::Blocks;
 use board::Board;
 use choose::Chooser;
 use records::Records;
@@ -43,6 +46,13 @@ pub struct World<'a> {
     pub claims: &'a [Claim],
     /// What is in use.
     pub holdings: &'a [Holding],
+    /// Pools that blocks are given from.
+    pub block_pools: &'a [BlockPool],
+    /// What no block may have.
+    pub taken: &'a [Taken],
+    /// How many blocks the ledger may have whose owners do not show them yet; `None`: any number, as nothing is
+    /// written.
+    pub at_once: Option<usize>,
     /// Who is served; everybody is observed.
     pub scope: &'a Scope,
     /// The time.
@@ -117,6 +127,7 @@ pub fn decide(world: World<'_>) -> Decision {
     let records = Records::read(world, &mut board, &mut decision);
     let in_use = findings::occupy(world, &records, &mut board, &mut decision);
     let mut chooser = Chooser::new(world, board, records, in_use);
+    let mut blocks = Blocks::new(world, &mut decision);
 
     let mut order: Vec<usize> = (0..world.claims.len()).collect();
     order.sort_by(|a, b| rank(&world.claims[*a]).cmp(&rank(&world.claims[*b])));
@@ -126,7 +137,12 @@ pub fn decide(world: World<'_>) -> Decision {
         if !world.scope.serves(claim.whose()) {
             continue;
         }
-        match chooser.choose(claim, &mut decision) {
+        let met = if claim.wants_blocks() {
+            blocks.choose(claim, &mut decision).map(Some)
+        } else {
+            chooser.choose(claim, &mut decision)
+        };
+        match met {
             Ok(Some((given, slots))) => decision.served.push(Served { claim: at, given, slots }),
             Ok(None) => {}
             Err(why) => {
@@ -137,6 +153,7 @@ pub fn decide(world: World<'_>) -> Decision {
             }
         }
     }
+    blocks.finish(&mut decision);
     decision
 }
 

@@ -42,7 +42,7 @@ impl Chooser<'_> {
             known = recorded.map(|a| a.slot.network.clone()).collect();
         }
         for network in known {
-            let slot = Slot { address: preset.address, network };
+            let slot = Slot::new(preset.address, network);
             let recorded = match decision.changes.get(&slot) {
                 Some(Change::Put(new)) => Some(new),
                 Some(Change::Remove) => None,

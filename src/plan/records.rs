@@ -92,7 +92,7 @@ impl<'a> Records<'a> {
             decision.problems.push(Problem::new("Unreadable", &object, message));
         }
         let wishes = Wishes::of(world);
-        for allocation in allocations.values() {
+        for allocation in world.ledger.addresses() {
             records.enter(allocation, world, &wishes, board, decision);
         }
         records.held.sort_by(|a, b| a.0.cmp(b.0));
@@ -113,7 +113,7 @@ impl<'a> Records<'a> {
             let slot = &allocation.slot;
             for pool in having(slot.address).filter(|p| p.network != slot.network) {
                 if pool.name == allocation.pool {
-                    let there = Slot { address: slot.address, network: pool.network.clone() };
+                    let there = Slot::new(slot.address, pool.network.clone());
                     self.moved.insert(there, &holder.owner);
                 }
             }
@@ -133,7 +133,7 @@ impl<'a> Records<'a> {
             let Some((holder, slots)) = strays.get_key_value(&holder) else { continue };
             for slot in slots {
                 let own = having(slot.address).filter(|p| p.network != slot.network && serves(choice, p));
-                let there = own.map(|p| Slot { address: slot.address, network: p.network.clone() });
+                let there = own.map(|p| Slot::new(slot.address, p.network.clone()));
                 self.moved.extend(there.map(|s| (s, &*holder.owner)));
             }
         }

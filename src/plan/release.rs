@@ -59,7 +59,8 @@ impl Meant {
         let in_network = held.filter(|a| network.is_none_or(|n| n == &*a.slot.network));
         let at = |a: &&Allocation| match self {
             Self::Address(address) => a.slot.address == *address,
-            Self::Reported { slots, .. } => slots.contains(&a.slot),
+            // A report names a block by its first address.
+            Self::Reported { slots, .. } => slots.contains(&Slot { block: None, ..a.slot.clone() }),
             Self::Object(_) | Self::Claims { .. } | Self::Hold(_) => true,
         };
         in_network.filter(at).filter(|a| a.holders.iter().any(|h| self.includes(&h.owner))).cloned().collect()

@@ -1,11 +1,12 @@
 //! The decision on random worlds: whatever comes and goes, no address has two owners, none lies outside its
 //! pool, and a second decision changes nothing.
 
+mod blocks;
 mod sets;
 
 use super::*;
 use crate::addr::parse_span;
-use crate::ledger::{Head, by_page, object_name};
+use crate::ledger::{Head, Page, by_page};
 use crate::model::Order;
 use crate::model::{
     Adopt, Holder, Match, Object, ObjectRef, PoolChoice, PoolOrigin, Standing, Subject, Wish,
@@ -98,6 +99,9 @@ impl Lab {
             gone: &gone,
             claims,
             holdings,
+            block_pools: &[],
+            taken: &[],
+            at_once: None,
             scope: &scope,
             now: self.now,
         };
@@ -108,7 +112,7 @@ impl Lab {
         let mut changes = decision.changes.clone();
         changes.extend(decision.binds.iter().map(|(s, a)| (s.clone(), Change::Put(a.clone()))));
         for (page, changes) in by_page(&changes) {
-            let object: Object = self.ledger.changed(&object_name(page), "e", &changes);
+            let object: Object = self.ledger.changed(&page.name(), "e", &changes);
             self.ledger.wrote(object);
         }
     }
@@ -355,7 +359,7 @@ proptest! {
                     prop_assert_eq!(format!("{decision:?}"), format!("{:?}", lab.decide(&claims, &holdings, &dead)));
                     if let Event::Crash { after } = event {
                         let kept: Vec<_> = by_page(&decision.changes).into_keys().take(after as usize).collect();
-                        decision.changes.retain(|s, _| kept.contains(&crate::ledger::page(s.address)));
+                        decision.changes.retain(|s, _| kept.contains(&Page::of(s)));
                         decision.binds.clear();
                         lab.record(&decision);
                         continue;
@@ -412,7 +416,7 @@ fn check<'a>(
                 "{} cannot be used",
                 address
             );
-            let slot = Slot { address: *address, network: "".into() };
+            let slot = Slot::new(*address, "".into());
             let entry = lab.ledger.allocations().get(&slot);
             prop_assert!(
                 entry.is_some_and(|e| e.holders.iter().any(|h| *h.owner == *owner)),

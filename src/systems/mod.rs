@@ -5,13 +5,16 @@ pub mod capi;
 pub mod elf;
 pub mod kubermatic;
 pub mod nmstate;
+pub mod nodes;
 pub mod openshift;
 mod peer;
 mod scale;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Pool, Seconds, Source, Survey};
+use crate::model::{
+    Chain, Claim, Given, Kind, Notice, Object, Observed, PendingLine, Pool, Seconds, Source, Survey,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -47,6 +50,11 @@ pub trait System: Sync {
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
+    /// What is written once before owners get what is decided for them.
+    fn opening(&self, _given: &[&Given], _scene: &Scene<'_>) -> Vec<Chain> {
+        Vec::new()
+    }
+
     /// The writes that give an owner its addresses.
     fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain;
 
@@ -54,6 +62,11 @@ pub trait System: Sync {
     /// writes must have nothing to do the second time.
     fn pending(&self, _claim: &Claim, _line: &PendingLine, _scene: &Scene<'_>) -> Chain {
         Chain::new()
+    }
+
+    /// What is said on the object of an owner that waits.
+    fn notice(&self, _claim: &Claim, _line: &PendingLine) -> Option<Notice> {
+        None
     }
 
     /// What is written once at the end of a pass, when all else is.
@@ -91,7 +104,7 @@ pub trait System: Sync {
 
 /// Every system, in the order in which they are served.
 pub const ALL: &[&dyn System] =
-    &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &capi::Capi, &seen::Seen];
+    &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &capi::Capi, &nodes::Nodes, &seen::Seen];
 
 /// All that is read, each kind once.
 pub fn sources() -> Vec<Source> {

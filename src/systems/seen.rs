@@ -2,6 +2,7 @@
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
 use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
+use super::nodes::NODE;
 use super::{Scene, System, kubermatic, openshift};
 use crate::addr::parse_address;
 use crate::config::Config;
@@ -13,9 +14,6 @@ use std::collections::BTreeMap;
 
 /// Addresses that others use.
 pub(super) struct Seen;
-
-/// Core Nodes.
-const NODE: Kind = Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
 
 const VMI: Kind =
     Kind::namespaced("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");

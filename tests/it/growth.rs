@@ -63,6 +63,9 @@ fn time(range: &str, prefix: u8, claims: u32) -> Duration {
         gone: &gone,
         claims: &all,
         holdings: &[],
+        block_pools: &[],
+        taken: &[],
+        at_once: None,
         scope: &scope,
         now: 0,
     };

@@ -80,11 +80,11 @@ fn full() -> World {
     let world = World::new(CONFIG);
     world.sim.put(CONFIG_MAP, &Head::first(EPOCH, &world.config.pools)).unwrap();
     let entries = (0..MANY).map(|i| {
-        let slot = Slot { address: address(i), network: "".into() };
+        let slot = Slot::new(address(i), "".into());
         entry(slot, &"n".repeat(63), &[&name(i)], "six", Standing::Bound)
     });
     for (page, entries) in by_page(&entries.collect()) {
-        world.sim.put(CONFIG_MAP, &Ledger::default().changed(&object_name(page), EPOCH, &entries)).unwrap();
+        world.sim.put(CONFIG_MAP, &Ledger::default().changed(&page.name(), EPOCH, &entries)).unwrap();
     }
     world
 }
@@ -129,12 +129,12 @@ fn page_of(name: usize, network: usize, pool: usize, holders: usize, set: usize)
     let (name, namespace) = ("m".repeat(name), "n".repeat(63));
     let (network, pool) = ("w".repeat(network), "p".repeat(pool));
     let held = |i: u32| {
-        let slot = Slot { address: address(i + 255), network: network.as_str().into() };
+        let slot = Slot::new(address(i + 255), network.as_str().into());
         let set = vec![slot.clone(); set];
         let standing = if set.is_empty() {
             Standing::Bound
         } else {
-            Standing::Home { set, bound: true, draft: "1".into() }
+            Standing::Home { set, bound: true, draft: "1234567890".into() }
         };
         entry(slot, &namespace, &vec![&*name; holders], &pool, standing)
     };

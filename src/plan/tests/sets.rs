@@ -4,7 +4,7 @@ use super::*;
 use crate::model::Preset;
 
 fn slot(address: &str) -> Slot {
-    Slot { address: address.parse().unwrap(), network: "".into() }
+    Slot::new(address.parse().unwrap(), "".into())
 }
 
 fn entry(owner: &Arc<Owner>, device: &str, address: &str, standing: Standing) -> (Slot, Change) {

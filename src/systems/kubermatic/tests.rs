@@ -56,7 +56,8 @@ fn write(claim: &Claim, given: &[Given]) -> Chain {
 /// What the write of an address that was decided for a machine makes of the machine as it is now.
 fn given(now: &Object) -> Edited {
     let claim = survey(&machine()).claims.remove(0);
-    let given = [Given { device: "".into(), address: "10.0.0.5".parse().unwrap(), pool: "lab".into() }];
+    let given =
+        [Given { device: "".into(), address: "10.0.0.5".parse().unwrap(), pool: "lab".into(), block: None }];
     apply(&write(&claim, &given), now)
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::{MutexGuard, PoisonError};
 
 /// Kinds of Kubernetes itself that tests leave behind.
-const BUILT_IN: [(&str, &str); 12] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("v1", "Node"),
     ("v1", "ConfigMap"),
     ("v1", "Secret"),
@@ -15,6 +15,7 @@ const BUILT_IN: [(&str, &str); 12] = [
     ("v1", "ServiceAccount"),
     ("apps/v1", "Deployment"),
     ("coordination.k8s.io/v1", "Lease"),
+    ("networking.k8s.io/v1", "ServiceCIDR"),
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
     ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
     ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
@@ -54,7 +55,7 @@ impl Bed {
         let built_in = async |kinds: Vec<&(&str, &str)>| {
             let sweeps = kinds.into_iter().map(async |(api_version, kind)| {
                 let kind = self.kind(api_version, kind).await;
-                self.sweep(&kind, |item| !of_the_system(&item["metadata"]["namespace"])).await;
+                self.sweep(&kind, |item| !of_the_system(&item["metadata"])).await;
             });
             join_all(sweeps).await
         };
@@ -65,6 +66,8 @@ impl Bed {
     }
 }
 
-fn of_the_system(namespace: &Value) -> bool {
-    namespace.as_str().is_some_and(|namespace| namespace.starts_with("kube-"))
+/// What the server itself has made, such as the ServiceCIDR named kubernetes.
+fn of_the_system(metadata: &Value) -> bool {
+    let starts = |key: &str, with: &str| metadata[key].as_str().is_some_and(|text| text.starts_with(with));
+    starts("namespace", "kube-") || metadata["namespace"].is_null() && starts("name", "kubernetes")
 }

@@ -114,6 +114,7 @@ impl TryFrom<String> for Target {
                 (*kind, "ipam.cluster.x-k8s.io")
             }
             None if kind.starts_with("IP") => (*kind, "ipam.metal3.io"),
+            None if *kind == "ClusterCIDR" => (*kind, "networking.x-k8s.io"),
             None if *kind == "Cluster" => (*kind, "cluster.x-k8s.io"),
             None if *kind == "Deployment" => (*kind, "apps"),
             None => (*kind, ""),
@@ -139,13 +140,16 @@ impl Target {
             "ipam.cluster.x-k8s.io" => "ipam.cluster.x-k8s.io/v1beta1",
             "ipamcontroller.openshift.io" => "ipamcontroller.openshift.io/v1",
             "apps" => "apps/v1",
+            "networking.x-k8s.io" => "networking.x-k8s.io/v1",
             other => panic!("no scenario has named the group {other} yet"),
         }
     }
 }
 
 /// Versions and kinds of all that scenarios compare, beside the ledger.
-pub(crate) const COMPARED: [(&str, &str); 14] = [
+pub(crate) const COMPARED: [(&str, &str); 16] = [
+    ("v1", "Node"),
+    ("networking.x-k8s.io/v1", "ClusterCIDR"),
     ("machine.openshift.io/v1beta1", "Machine"),
     ("cluster.k8s.io/v1alpha1", "Machine"),
     ("machine.k8s.io/v1alpha1", "Machine"),

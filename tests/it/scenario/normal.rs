@@ -47,7 +47,15 @@ pub fn objects(objects: Vec<Value>) -> Value {
     let mut others = Map::new();
     for object in objects {
         let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
-        if object["kind"] != "ConfigMap" && object["kind"] != "Machine" {
+        if object["kind"] == "Node" {
+            // All else on it is none of our business.
+            if !object["spec"]["podCIDR"].is_null() {
+                let blocks = object["spec"]["podCIDRs"].as_array().into_iter().flatten();
+                let first = std::iter::once(&object["spec"]["podCIDR"]);
+                let blocks: Vec<&str> = first.chain(blocks).filter_map(Value::as_str).collect();
+                others.insert(format!("Node//{}", text("name")), json!(blocks.join(" ")));
+            }
+        } else if object["kind"] != "ConfigMap" && object["kind"] != "Machine" {
             let mut kind = object["kind"].as_str().unwrap().to_owned();
             let group = object["apiVersion"].as_str().unwrap().split('/').next().unwrap();
             // Several groups have kinds of these names.

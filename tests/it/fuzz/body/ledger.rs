@@ -81,7 +81,7 @@ pub fn owner(bytes: &mut Bytes<'_>) -> Arc<Owner> {
 }
 
 pub fn slot(bytes: &mut Bytes<'_>) -> Slot {
-    Slot { address: bytes.address(), network: bytes.pick(&NETWORKS[..]).to_string().into() }
+    Slot::new(bytes.address(), bytes.pick(&NETWORKS[..]).to_string().into())
 }
 
 fn change(bytes: &mut Bytes<'_>) -> (Slot, Change) {
@@ -139,7 +139,7 @@ fn accounted(ledger: &Ledger, objects: &[Object]) {
 /// Keys that no change names keep their values, byte for byte; those that one does are as it says.
 pub fn unharmed(ledger: &Ledger, changes: &BTreeMap<Slot, Change>) {
     for (page, changes) in by_page(changes) {
-        let name = object_name(page);
+        let name = page.name();
         let meant: BTreeSet<String> = changes
             .iter()
             .flat_map(|(slot, _)| {

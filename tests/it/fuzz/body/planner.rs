@@ -40,6 +40,9 @@ pub fn run(bytes: &[u8]) {
         gone: &gone,
         claims: &claims,
         holdings: &holdings,
+        block_pools: &[],
+        taken: &[],
+        at_once: None,
         scope: &scope,
         now: NOW,
     };

@@ -1,6 +1,7 @@
 //! The guarantees, checked after every write, with none of the planner's code: a mirror of the world is kept up
 //! to date from what the simulation says has changed, and each change is held against the world before it.
 
+mod blocks;
 mod mirror;
 mod rules;
 
@@ -27,6 +28,7 @@ pub struct Checker {
     /// Addresses that Nodes and statuses show, and since when.
     shown: BTreeMap<IpAddr, u64>,
     seen: u64,
+    blocks: blocks::Blocks,
 }
 
 impl Checker {
@@ -49,6 +51,9 @@ impl Checker {
                     self.carried.insert(place);
                 }
             }
+            if blocks::concerns(&event) {
+                self.blocks.accept(&event);
+            }
             self.world.apply(&event);
         }
         let shown = self.world.shown();
@@ -63,7 +68,9 @@ impl Checker {
         for event in self.news(sim) {
             let object = &event.object;
             tell_change(&self.world, &event);
-            if event.kind.kind == "Machine" {
+            if blocks::concerns(&event) {
+                self.blocks.check(&event);
+            } else if event.kind.kind == "Machine" {
                 assert!(event.verb == Verb::Modified, "S5: {} was made or deleted", object.name());
                 let before =
                     self.world.machines.get(object.uid()).cloned().expect("a machine that was there");
