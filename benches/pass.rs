@@ -1,4 +1,4 @@
-//! A pass over 1,000 Machines, and one over 1,000 ElfMachines, on a real API server, beside the bare writes that
+//! A pass over 1,000 Machines, one over 1,000 ElfMachines, and one over 5,000 Nodes, on a real API server, beside the bare writes that
 //! they make: the same bytes by the same client, the same number in flight, what others depend on first. What
 //! counts is the ratio; it must not exceed 1.5. Also the start of `mipam render-nmstate`.
 
@@ -8,6 +8,8 @@
 mod bed;
 #[path = "pass/elf.rs"]
 mod elf;
+#[path = "pass/nodes.rs"]
+mod nodes;
 
 use bed::accounts::ADMIN;
 use bed::{Bed, Profile};
@@ -39,8 +41,9 @@ fn main() {
     start_up();
     let bed = Bed::with(Profile::Own);
     let config = config::parse("bench", CONFIG).unwrap();
-    compare("machines", || bare(&bed, &config), || pass(&bed, &config));
-    compare("ElfMachines", || elf::bare(&bed), || elf::pass(&bed));
+    compare(&format!("{MACHINES} machines"), || bare(&bed, &config), || pass(&bed, &config));
+    compare(&format!("{MACHINES} ElfMachines"), || elf::bare(&bed), || elf::pass(&bed));
+    compare(&format!("{} Nodes", nodes::NODES), || nodes::bare(&bed), || nodes::pass(&bed));
 }
 
 fn compare(what: &str, bare: impl Fn() -> Duration, pass: impl Fn() -> (Duration, Duration)) {
@@ -50,7 +53,7 @@ fn compare(what: &str, bare: impl Fn() -> Duration, pass: impl Fn() -> (Duration
         let (pass, idle) = pass();
         let ratio = pass.as_secs_f64() / bare.as_secs_f64();
         println!(
-            "round {round}: {MACHINES} {what}: bare writes {bare:.2?}, pass {pass:.2?}, ratio {ratio:.2}, idle pass {idle:.2?}"
+            "round {round}: {what}: bare writes {bare:.2?}, pass {pass:.2?}, ratio {ratio:.2}, idle pass {idle:.2?}"
         );
         ratios.push(ratio);
     }

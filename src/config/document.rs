@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::findings::{Finding, Findings, Path, quote};
-use super::schema::{CONFIG, HOOK, POOL, POOL_KINDS, ROOT};
+use super::schema::{CONFIG, CONFIGURED, HOOK, POOL, POOL_KINDS, ROOT};
 use super::walk::{self, Table};
 use super::{
     Config, Hook, Metal3, NmstateTarget, empty, flags, guard, names, overlap, pools, seed, suggest, trouble,
@@ -102,8 +102,11 @@ fn config(found: &mut Findings, table: &Table<'_>, networks: &[String]) -> Confi
     let mut drafts = seed::read(found, table);
     drafts.extend(table.field(found, "pools", pools::read).get().unwrap_or_default());
     drafts.extend(flags::read(found, networks));
-    let own = ["pools", "metal3", "serve-pools"].iter().any(|key| table.has(key));
-    if drafts.is_empty() && !own && found.errors() == 0 {
+    // Those that have pools of their own, as far as the file tells.
+    let own = ["pools", "metal3", "serve-pools", "service-cidrs"].iter().any(|key| table.has(key));
+    let need = |systems: &Vec<String>| systems.iter().any(|s| CONFIGURED.contains(&s.as_str()));
+    let need = config.systems.as_ref().is_none_or(need);
+    if drafts.is_empty() && need && !own && found.errors() == 0 {
         let message = "there are no pools: only systems that have pools of their own, such as metal3's IPPools, can be served";
         found.warning(Finding::new(&table.at, message));
     }

@@ -3,6 +3,9 @@
 /// Systems that can be named in the config.
 pub const SYSTEMS: [&str; 6] = ["openshift", "kubermatic", "elf", "nodes", "kubevirt", "capi"];
 
+/// Those that have no pools but the ones of a configuration.
+pub(super) const CONFIGURED: [&str; 2] = ["openshift", "kubermatic"];
+
 pub(super) const ROOT: &str = "ipam-config";
 
 /// The seed's form with one range.

@@ -376,7 +376,10 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: mipam}
 rules:
-  - {apiGroups: [''], resources: [nodes], verbs: [list]}
+  - {apiGroups: [''], resources: [nodes], verbs: [get, list, update]}
+  - {apiGroups: [''], resources: [events], verbs: [create]}
+  - {apiGroups: [networking.x-k8s.io], resources: [clustercidrs], verbs: [get, list, update]}
+  - {apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: [list]}
   - {apiGroups: [cluster.x-k8s.io], resources: [machines, clusters], verbs: [list]}
   - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [get, list, update]}
   - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachinetemplates], verbs: [list]}
@@ -436,6 +439,18 @@ fn an_account_with_the_rights_of_the_readme_can_do_a_pass() {
     let output = with_bed(&bed, "mipam", &["reconcile"]);
     assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
     assert_eq!(bed.list("ipam.metal3.io/v1alpha1", "IPClaim"), Vec::<Value>::new(), "{}", out(&output));
+
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nodes/groups");
+    for file in ["clustercidrs.yaml", "nodes.yaml"] {
+        bed.create(&std::fs::read_to_string(examples.join(file)).unwrap());
+    }
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert!(out(&output).contains("7 allocated"), "{} {}", out(&output), err(&output));
+    bed.delete_all("v1", "Node");
+    bed.delete_all("networking.x-k8s.io/v1", "ClusterCIDR");
+    let output = with_bed(&bed, "mipam", &["reconcile"]);
+    assert_eq!(output.status.code(), Some(0), "{} {}", out(&output), err(&output));
+    assert_eq!(bed.list("networking.x-k8s.io/v1", "ClusterCIDR"), Vec::<Value>::new(), "{}", out(&output));
 
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/capi");
     for file in ["pools.yaml", "claims.yaml"] {

@@ -11,6 +11,7 @@ mod fuzz;
 mod growth;
 mod ledger;
 mod metal3;
+mod nodes;
 mod peer_bugs;
 mod purity;
 mod race;

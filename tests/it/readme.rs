@@ -33,7 +33,12 @@ fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
-        std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
     }
 }
 
@@ -43,9 +48,7 @@ fn the_commands_of_the_readme_print_what_it_says() {
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let lab = root.join("examples/lab");
     let scratch = tempfile::tempdir().unwrap();
-    for example in std::fs::read_dir(root.join("examples")).unwrap().map(|e| e.unwrap()) {
-        copy(&example.path(), &scratch.path().join("examples").join(example.file_name()));
-    }
+    copy(&root.join("examples"), &scratch.path().join("examples"));
     std::fs::copy(lab.join("ipam-config.yaml"), scratch.path().join("ipam-config.yaml")).unwrap();
     let bed = bed::shared(Profile::Own).lock();
     bed.namespace("mipam-system");

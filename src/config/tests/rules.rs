@@ -222,12 +222,14 @@ fn short_and_general_form_do_not_mix() {
 
 #[test]
 fn a_config_without_pools_is_odd_only() {
-    for keys in ["service-cidrs: [10.96.0.0/12]", "systems: [nodes]", "lifecycle-hook: {name: a, owner: b}"] {
+    for keys in ["systems: [openshift, nodes]", "lifecycle-hook: {name: a, owner: b}"] {
         let config = good(&format!("ipam-config:\n  {keys}\n"));
         assert!(config.pools.is_empty() && config.warnings[0].contains("no pools"), "{:?}", config.warnings);
     }
-    let metal3 = good("ipam-config: {metal3: defer}");
-    assert_eq!(metal3.warnings, Vec::<String>::new(), "metal3's pools are objects");
+    for keys in ["metal3: defer", "systems: [nodes]", "service-cidrs: [10.96.0.0/12]"] {
+        let config = good(&format!("ipam-config:\n  {keys}\n"));
+        assert_eq!(config.warnings, Vec::<String>::new(), "its pools are objects: {keys}");
+    }
 }
 
 #[test]
