@@ -149,20 +149,20 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn selector(terms: Value) -> Result<Selector, String> {
+    fn selector(terms: &Value) -> Result<Selector, String> {
         Selector::read(&Object(json!({ "spec": { "nodeSelector": { "nodeSelectorTerms": terms } } })))
     }
 
-    fn expressions(requirements: Value) -> Result<Selector, String> {
-        selector(json!([{ "matchExpressions": requirements }]))
+    fn expressions(requirements: &Value) -> Result<Selector, String> {
+        selector(&json!([{ "matchExpressions": requirements }]))
     }
 
     fn node() -> Object {
         Object(json!({ "metadata": { "name": "n1", "labels": { "zone": "a", "size": "8", "odd": "x8" } } }))
     }
 
-    fn met(requirement: Value) -> bool {
-        expressions(json!([requirement])).unwrap().matches(&node()).is_some()
+    fn met(requirement: &Value) -> bool {
+        expressions(&json!([requirement])).unwrap().matches(&node()).is_some()
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
             (r("odd", "Gt", &["7"]), false),
             (r("rack", "Lt", &["7"]), false),
         ] {
-            assert_eq!(met(requirement.clone()), wanted, "{requirement}");
+            assert_eq!(met(&requirement), wanted, "{requirement}");
         }
     }
 
@@ -196,10 +196,10 @@ mod tests {
         let one = json!({ "matchExpressions": [exists("zone")] });
         let two = json!({ "matchExpressions": [exists("zone"), exists("size")] });
         let never = json!({ "matchExpressions": [exists("zone"), exists("rack"), exists("size")] });
-        assert_eq!(selector(json!([one, two, never])).unwrap().matches(&node()), Some(2));
-        assert_eq!(selector(json!([never])).unwrap().matches(&node()), None);
-        assert_eq!(selector(json!([{}])).unwrap().matches(&node()), None, "an empty term matches nothing");
-        assert_eq!(selector(json!([])).unwrap().matches(&node()), Some(0), "an empty selector matches all");
+        assert_eq!(selector(&json!([one, two, never])).unwrap().matches(&node()), Some(2));
+        assert_eq!(selector(&json!([never])).unwrap().matches(&node()), None);
+        assert_eq!(selector(&json!([{}])).unwrap().matches(&node()), None, "an empty term matches nothing");
+        assert_eq!(selector(&json!([])).unwrap().matches(&node()), Some(0), "an empty selector matches all");
         assert_eq!(Selector::read(&Object(json!({}))).unwrap().matches(&node()), Some(0));
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn fields_are_the_name_of_the_node() {
         let field = |operator: &str, name: &str| {
             let field = json!({ "key": "metadata.name", "operator": operator, "values": [name] });
-            selector(json!([{ "matchFields": [field] }])).unwrap()
+            selector(&json!([{ "matchFields": [field] }])).unwrap()
         };
         assert_eq!(field("In", "n1").matches(&node()), Some(1));
         assert_eq!(field("In", "n2").matches(&node()), None);
@@ -229,10 +229,10 @@ mod tests {
             (json!({ "operator": "Exists" }), "a requirement has no key"),
             (json!({ "key": "a", "operator": "In", "values": [1] }), "the values for a are not all text"),
         ] {
-            assert_eq!(expressions(json!([requirement])), Err(why.to_owned()));
+            assert_eq!(expressions(&json!([requirement])), Err(why.to_owned()));
         }
         let field = json!({ "key": "spec.unschedulable", "operator": "In", "values": ["x"] });
-        assert!(selector(json!([{ "matchFields": [field] }])).unwrap_err().contains("only metadata.name"));
+        assert!(selector(&json!([{ "matchFields": [field] }])).unwrap_err().contains("only metadata.name"));
     }
 
     #[test]
@@ -242,6 +242,6 @@ mod tests {
             { "key": "a", "operator": "In", "values": ["x"] },
             { "key": "c", "operator": "DoesNotExist" },
         ]);
-        assert_eq!(expressions(requirements).unwrap().text(), "a in (x),b in (x,y),!c");
+        assert_eq!(expressions(&requirements).unwrap().text(), "a in (x),b in (x,y),!c");
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use crate::config;
 use serde_json::Value;
 
-fn cluster_cidr(name: &str, spec: Value) -> Object {
+fn cluster_cidr(name: &str, spec: &Value) -> Object {
     Object(json!({ "kind": "ClusterCIDR", "metadata": { "name": name }, "spec": spec }))
 }
 
@@ -24,10 +24,8 @@ fn spec(ipv4: &str, host_bits: u8, keys: &[&str]) -> Value {
 fn order(specs: &[(&str, Value)]) -> Vec<String> {
     let node = Object(json!({ "metadata": { "name": "n", "labels": { "a": "x", "b": "x", "c": "x" } } }));
     let read = |reversed: bool| {
-        let mut all: Vec<ClusterCidr> = specs
-            .iter()
-            .map(|(name, spec)| ClusterCidr::read(&cluster_cidr(name, spec.clone())).unwrap())
-            .collect();
+        let mut all: Vec<ClusterCidr> =
+            specs.iter().map(|(name, spec)| ClusterCidr::read(&cluster_cidr(name, spec)).unwrap()).collect();
         if reversed {
             all.reverse();
         }
@@ -94,7 +92,7 @@ fn nodes_that_do_not_match_are_not_served() {
 
 #[test]
 fn what_is_wrong_with_a_cluster_cidr_is_said() {
-    let why = |spec: Value| ClusterCidr::read(&cluster_cidr("c", spec)).err().unwrap_or_default();
+    let why = |spec: Value| ClusterCidr::read(&cluster_cidr("c", &spec)).err().unwrap_or_default();
     for (spec, wanted) in [
         (json!({ "ipv4": "10.0.0.0/16" }), "it has no perNodeHostBits"),
         (json!({ "perNodeHostBits": 8 }), "it has neither ipv4 nor ipv6"),
@@ -136,7 +134,7 @@ fn what_is_wrong_with_a_cluster_cidr_is_said() {
 
 #[test]
 fn blocks_are_exact_at_the_extremes() {
-    let parts = |spec: Value| ClusterCidr::read(&cluster_cidr("c", spec)).map(|c| c.pool.parts).unwrap();
+    let parts = |spec: Value| ClusterCidr::read(&cluster_cidr("c", &spec)).map(|c| c.pool.parts).unwrap();
     let total = |spec: Value| parts(spec)[0].total();
     assert_eq!(total(json!({ "perNodeHostBits": 32, "ipv4": "0.0.0.0/0" })), 1);
     assert_eq!(total(json!({ "perNodeHostBits": 4, "ipv4": "0.0.0.0/0" })), 1 << 28);
