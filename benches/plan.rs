@@ -1,12 +1,17 @@
 //! The planner alone: 10,000, 100,000 and 1,000,000 claims, time and memory per claim. Each size runs in a
-//! process of its own, so that its peak of memory is its own.
+//! process of its own, so that its peak of memory is its own. Then Nodes and ClusterCIDRs that overlap.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use mipam::addr::parse_span;
 use mipam::ledger::{Head, Ledger};
-use mipam::model::{Claim, Gate, Match, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish};
+use mipam::model::{
+    Claim, Gate, Kind, Match, Object, Observed, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish,
+};
 use mipam::plan::{Scope, World, decide};
+use mipam::systems::System;
+use mipam::systems::nodes::{CLUSTER_CIDR, NODE, Nodes};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +27,59 @@ fn main() {
         let output = std::process::Command::new(me).args(["--size", &size.to_string()]).output().unwrap();
         print!("{}", String::from_utf8(output.stdout).unwrap());
     }
+    nodes();
+}
+
+/// 15,000 Nodes of ten zones, and 50 ClusterCIDRs for one zone or for all, all of the same addresses, in blocks of
+/// several sizes.
+fn nodes() {
+    const NODES: usize = 15_000;
+    let node = |i: usize| {
+        let labels =
+            json!({ "zone": format!("z{}", i % 10), "kubernetes.io/hostname": format!("node-{i:05}") });
+        let uid = format!("3f0c5bd2-8a51-4a0e-9a3f-{i:012}");
+        Object(json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": { "name": format!("node-{i:05}"), "uid": uid, "labels": labels },
+        }))
+    };
+    let cluster_cidr = |i: usize| {
+        let prefix = 8 + i / 10;
+        let mut spec = json!({ "perNodeHostBits": 4 + i % 6, "ipv4": format!("10.0.0.0/{prefix}") });
+        if i % 10 < 8 {
+            let zone = json!({ "key": "zone", "operator": "In", "values": [format!("z{}", i % 10)] });
+            spec["nodeSelector"] = json!({ "nodeSelectorTerms": [{ "matchExpressions": [zone] }] });
+        }
+        let metadata = json!({ "name": format!("c{i:02}") });
+        Object(json!({
+            "apiVersion": "networking.x-k8s.io/v1", "kind": "ClusterCIDR", "metadata": metadata, "spec": spec,
+        }))
+    };
+    let mut observed = Observed::default();
+    observed.insert(NODE, (0..NODES).map(node).collect());
+    observed.insert(CLUSTER_CIDR, (0..50).map(cluster_cidr).collect());
+    observed.insert(Kind::namespaced("apps", &["v1"], "Deployment", "deployments"), Vec::new());
+    let config = mipam::config::empty();
+    let ledger = Ledger::read(vec![Head::first("epoch", &[])]).unwrap();
+    let (gone, scope) = (BTreeSet::new(), Scope::default());
+    let start = Instant::now();
+    let survey = Nodes.survey(&observed, &config);
+    let surveyed = start.elapsed();
+    let decision = decide(World {
+        pools: &[],
+        ledger: &ledger,
+        gone: &gone,
+        claims: &survey.claims,
+        holdings: &[],
+        block_pools: &survey.block_pools,
+        taken: &survey.taken,
+        at_once: None,
+        scope: &scope,
+        now: 0,
+    });
+    let took = start.elapsed();
+    assert_eq!(decision.served.len(), NODES);
+    println!("{NODES} Nodes, 50 ClusterCIDRs: claims {surveyed:.1?}, with the decision {took:.1?}");
 }
 
 fn one(size: u32) {

@@ -5,6 +5,7 @@
 
 mod leaks;
 mod metal3;
+mod nodes;
 mod one_address;
 mod stuck;
 
