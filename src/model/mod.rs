@@ -11,7 +11,9 @@ mod report;
 mod write;
 
 pub use allocation::{Allocation, Draft, Slot, Standing};
-pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, When, Wish};
+pub use claim::{
+    Adopt, Chore, Claim, Gate, Given, Holding, Opening, PoolChoice, Preset, Site, Subject, Survey, When, Wish,
+};
 pub use kind::{Kind, ObjectRef, Role, Sign, Source};
 pub use object::Object;
 pub use observed::Observed;

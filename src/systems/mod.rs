@@ -11,7 +11,10 @@ mod scale;
 mod seen;
 
 use crate::config::Config;
-use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Pool, Seconds, Source, Survey};
+use crate::model::{
+    Chain, Claim, Given, Kind, Object, ObjectRef, Observed, PendingLine, Pool, Problem, Seconds, Source,
+    Survey,
+};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -72,6 +75,12 @@ pub trait System: Sync {
         None
     }
 
+    /// Do objects of this kind get their addresses by way of claims that a pass makes for their devices? Then what
+    /// [`System::ask`] says are those, as one.
+    fn by_claims(&self, _kind: Kind) -> bool {
+        false
+    }
+
     /// The objects that would appear if `parent` (a MachineSet, say) were scaled to that many replicas;
     /// `None` where this system does not know such a parent.
     fn scaled(
@@ -120,6 +129,13 @@ pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
     let sources = ALL.iter().flat_map(|s| s.sources()).map(|s| s.kind);
     let mut kinds = sources.chain(ALL.iter().flat_map(|s| s.parents()).copied());
     kinds.find(|k| k.group == group && k.kind == kind)
+}
+
+/// A record whose claim is not there.
+fn orphaned(record: &ObjectRef, claim: &ObjectRef) -> Problem {
+    let message =
+        format!("{claim} does not exist, so nobody gives it back: delete it, and its address is free");
+    Problem::new("Orphaned", record, message)
 }
 
 /// Why an object must be left alone, whatever its kind.

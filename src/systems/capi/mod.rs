@@ -5,6 +5,7 @@ mod address;
 mod claim;
 mod condition;
 mod index;
+mod marks;
 mod pool;
 mod serving;
 mod status;
@@ -15,6 +16,7 @@ use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Source, Survey};
 use index::Index;
+use marks::Marks;
 use serving::{IN_CLUSTER_PROVIDER, OPENSHIFT_PROVIDERS};
 
 /// The system.
