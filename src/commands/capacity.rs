@@ -37,6 +37,10 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let mut ask = Ask { ahead, waiting: left_over(&sight, &waiting), ..Ask::default() };
     if let (Some(targets), Some(replicas)) = (parent, command.replicas) {
         let (kind, object) = find(&*cluster, targets).await?;
+        if let Some(target) = systems::ALL.iter().find_map(|s| s.template((kind, &object))) {
+            let template = cluster.get(&target).await?;
+            sight.seen.observed.wrote(&target, Some(template));
+        }
         let new = scaled(&mut sight, (kind, &object), replicas as usize, &config)?;
         let decision = plan::decide(sight.world(&pass.scope, pass.now));
         ask.messages = unserved(&sight, &decision, &new);

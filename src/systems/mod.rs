@@ -92,6 +92,16 @@ pub trait System: Sync {
         None
     }
 
+    /// What [`System::scaled`] has to know besides, and no pass reads.
+    fn template(&self, _parent: (Kind, &Object)) -> Option<ObjectRef> {
+        None
+    }
+
+    /// The kinds of [`System::template`].
+    fn templates(&self) -> &'static [Kind] {
+        &[]
+    }
+
     /// The kinds whose replicas [`System::scaled`] understands.
     fn parents(&self) -> &'static [Kind] {
         &[]
@@ -113,7 +123,7 @@ pub fn sources() -> Vec<Source> {
 /// Every kind that an observation or a command may name.
 pub fn kinds() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = sources().iter().map(|s| s.kind).collect();
-    kinds.extend(ALL.iter().flat_map(|s| s.parents()));
+    kinds.extend(ALL.iter().flat_map(|s| s.parents().iter().chain(s.templates())));
     kinds.sort();
     kinds.dedup();
     kinds

@@ -37,7 +37,8 @@ pub const IP_ADDRESS: Kind = Kind { kind: "IPAddress", plural: "ipaddresses", ..
 const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
 pub(super) const MACHINE: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
 pub(super) const CLUSTER: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
-const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
+pub(super) const MACHINE_DEPLOYMENT: Kind =
+    Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
 
 /// What metal3's controller is known by.
 const CONTROLLER: Sign = Sign::Label("cluster.x-k8s.io/provider", "ipam-metal3");
