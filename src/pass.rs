@@ -1,22 +1,23 @@
 //! One pass: observe, survey, decide, record, write, report. Every command is a pass or the first half of one.
 
 mod report;
+mod sight;
+
+pub use sight::{Adjust, Sight};
 
 use crate::apply::{self, Changed, Dry, Ran, Recorded, Written};
 use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
 use crate::ledger::{self, Ledger, LedgerError, Shrunk};
 use crate::model::{
-    Allocated, Allocation, Chain, Claim, Given, Notice, Pool, ReconcileReport, Seconds, Slot, Standing,
-    Survey, When,
+    Allocated, Allocation, Chain, Claim, Given, Notice, Pool, ReconcileReport, Seconds, Slot, Standing, When,
 };
-use crate::observe::{self, Observation, ObserveError};
+use crate::observe::{self, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
 use crate::systems::{self, Scene};
 use futures_util::StreamExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How often a pass begins again because another one was faster.
@@ -54,55 +55,6 @@ pub trait Progress {
     fn step(&self);
 }
 
-/// What was seen, and what the systems make of it.
-pub struct Sight {
-    /// What was seen.
-    pub seen: Observation,
-    /// What the systems make of it.
-    pub survey: Survey,
-    /// Every pool, in order.
-    pub pools: Arc<[Pool]>,
-}
-
-impl Sight {
-    /// What the systems make of what was seen.
-    pub fn of(seen: Observation, config: &Config) -> Self {
-        let mut sight = Self { seen, survey: Survey::default(), pools: Arc::new([]) };
-        sight.survey(config);
-        sight
-    }
-
-    /// Surveys anew, after what was seen has changed.
-    pub fn survey(&mut self, config: &Config) {
-        let known = std::mem::take(&mut self.survey.known);
-        self.survey = survey(&self.seen, config);
-        // Whoever was taken away since is reported as what it was.
-        self.survey.known.extend(known);
-        self.pools = config.pools.iter().chain(&self.survey.pools).cloned().collect();
-    }
-
-    /// The world as a system gets it that is about to write.
-    pub fn scene<'a>(&'a self, config: &'a Config, now: Seconds) -> Scene<'a> {
-        Scene { observed: &self.seen.observed, pools: &self.pools, config, now }
-    }
-
-    /// The world as the planner gets it.
-    pub fn world<'a>(&'a self, scope: &'a Scope, now: Seconds) -> World<'a> {
-        World {
-            pools: &self.pools,
-            ledger: &self.seen.ledger,
-            gone: &self.seen.gone,
-            claims: &self.survey.claims,
-            holdings: &self.survey.holdings,
-            block_pools: &self.survey.block_pools,
-            taken: &self.survey.taken,
-            at_once: None,
-            scope,
-            now,
-        }
-    }
-}
-
 /// How a pass ended.
 #[derive(Debug)]
 pub struct Outcome {
@@ -120,21 +72,22 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
-/// Changes what the systems found before it is decided on, e.g. by one more claim.
-pub type Adjust<'a> = &'a dyn Fn(&mut Sight);
-
 impl Pass<'_> {
     /// Observes and surveys.
     pub async fn look(&self) -> Result<Sight, ObserveError> {
+        self.look_at(&|_| ()).await
+    }
+
+    async fn look_at(&self, adjust: Adjust<'_>) -> Result<Sight, ObserveError> {
         self.progress.stage("reading the cluster", 0);
         let mut seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
         seen.observed.set_now(self.now);
-        Ok(Sight::of(seen, self.config))
+        Ok(Sight::of(seen, self.config, adjust))
     }
 
     /// Like [`Pass::look`], for what gives addresses out: the pools must have kept the ranges that they had.
-    pub async fn look_to_give(&self) -> Result<Sight, ObserveError> {
-        let sight = self.look().await?;
+    pub async fn look_to_give(&self, adjust: Adjust<'_>) -> Result<Sight, ObserveError> {
+        let sight = self.look_at(adjust).await?;
         match self.shrunk(&sight).into_iter().next() {
             Some(shrunk) => Err(LedgerError::Shrunk(shrunk).into()),
             None => Ok(sight),
@@ -171,8 +124,7 @@ impl Pass<'_> {
         let mut changed = Vec::new();
         let mut pause = Duration::from_millis(20);
         for _ in 0..ROUNDS {
-            let mut sight = self.look_to_give().await?;
-            adjust(&mut sight);
+            let mut sight = self.look_to_give(adjust).await?;
             let mut answers = self.tidy(hand, &mut sight, adjust).await?;
             let decision = self.decide(&mut sight, adjust).await?;
             let mut recorded = None;
@@ -198,8 +150,8 @@ impl Pass<'_> {
                 }
                 cluster.settle().await?;
             }
-            let opening = self.opening(&sight, &decision, recorded.as_ref());
-            let ran = self.carry_out(hand, &mut sight, &opening).await;
+            let beforehand = self.beforehand(&sight, &decision, recorded.as_ref());
+            let ran = self.carry_out(hand, &mut sight, &beforehand).await;
             answers.extend(ran.into_iter().map(|ran| Answer { served: None, ran }));
             let (served, mut chains) = self.gifts(&sight, &decision, recorded.as_ref());
             chains.extend(waiting(&sight, &decision, &sight.scene(self.config, self.now)));
@@ -241,8 +193,7 @@ impl Pass<'_> {
             }
             looked_at.extend(unsure.iter().cloned());
             observe::look_closely(&Patient(self.cluster), &mut sight.seen, unsure, self.in_flight).await?;
-            sight.survey(self.config);
-            adjust(sight);
+            sight.survey(self.config, adjust);
         }
     }
 
@@ -307,8 +258,7 @@ impl Pass<'_> {
             if gone && !self.dry_run {
                 observe::look_again(&Patient(self.cluster), &mut sight.seen, self.in_flight).await?;
             }
-            sight.survey(self.config);
-            adjust(sight);
+            sight.survey(self.config, adjust);
         }
         Ok(answers)
     }
@@ -328,7 +278,7 @@ impl Pass<'_> {
     }
 
     /// What is written before the owners whose addresses are recorded.
-    fn opening(&self, sight: &Sight, decision: &Decision, recorded: Option<&Recorded>) -> Vec<Chain> {
+    fn beforehand(&self, sight: &Sight, decision: &Decision, recorded: Option<&Recorded>) -> Vec<Chain> {
         let scene = sight.scene(self.config, self.now);
         let mut given: BTreeMap<&str, Vec<&Given>> = BTreeMap::new();
         for served in decision.served.iter().filter(|s| is_recorded(s, recorded)) {
@@ -336,7 +286,7 @@ impl Pass<'_> {
             given.entry(system).or_default().extend(&served.given);
         }
         let with = systems::ALL.iter().filter_map(|s| Some((s, given.get(s.name())?)));
-        with.flat_map(|(system, given)| system.opening(given, &scene)).collect()
+        with.flat_map(|(system, given)| system.beforehand(given, &scene)).collect()
     }
 
     /// The writes to owners whose addresses are recorded.
@@ -389,27 +339,6 @@ struct Answer<'d> {
     /// The claim that it gives addresses to, if it does.
     served: Option<&'d Served>,
     ran: Ran,
-}
-
-/// What all systems make of an observation. All of them, always: what is not served is still in use.
-fn survey(seen: &Observation, config: &Config) -> Survey {
-    let mut all = Survey::default();
-    for system in systems::ALL {
-        let one = system.survey(&seen.observed, config);
-        all.pools.extend(one.pools);
-        all.block_pools.extend(one.block_pools);
-        all.taken.extend(one.taken);
-        all.claims.extend(one.claims);
-        all.holdings.extend(one.holdings);
-        all.chores.extend(one.chores);
-        all.pending.extend(one.pending);
-        all.problems.extend(one.problems);
-        all.known.extend(one.known);
-        all.settled.extend(one.settled);
-        all.warnings.extend(one.warnings);
-        all.notices.extend(one.notices);
-    }
-    all
 }
 
 /// The report lines of a served claim.

@@ -111,7 +111,7 @@ fn planned(changed: impl Iterator<Item = Object>) -> Planned {
 }
 
 /// Gives an object the version and uid that the server has for it.
-fn as_of(object: &Object, now: &Object) -> Object {
+pub(crate) fn as_of(object: &Object, now: &Object) -> Object {
     let mut object = object.clone();
     for key in ["resourceVersion", "uid"] {
         object.0["metadata"][key] = now.0["metadata"][key].clone();

@@ -5,6 +5,7 @@ use super::Changed;
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic};
 use crate::model::{Action, Chain, Edit, Edited, Kind, Make, Object, ObjectRef, Observed, Sign, Write};
 use futures_util::StreamExt;
+use std::collections::BTreeMap;
 use std::future::ready;
 
 /// How often an object that keeps changing is tried before the next pass has to see to it.
@@ -32,17 +33,8 @@ pub struct Ran {
     pub left: Vec<(ObjectRef, Option<Object>)>,
 }
 
-impl Ran {
-    /// What the chain knows of an object: what it has written itself, else what was observed.
-    fn current<'a>(&'a self, observed: &'a Observed, target: &ObjectRef) -> Option<&'a Object> {
-        match self.left.iter().rev().find(|(t, _)| t == target) {
-            Some((_, now)) => now.as_ref(),
-            None => observed.find(target),
-        }
-    }
-}
-
-/// Carries out chains; the answers are in their order. One failure stops no other chain.
+/// Carries out chains; the answers are in their order. One failure stops no other chain. Those that end in the same
+/// object follow one another: each has to know what the one before it made of it.
 pub async fn write(
     cluster: &dyn Cluster,
     observed: &Observed,
@@ -50,22 +42,43 @@ pub async fn write(
     in_flight: usize,
     done: &dyn Fn(),
 ) -> Vec<Ran> {
-    let one = |at: usize| async move {
-        let ran = run(cluster, observed, &chains[at]).await;
-        done();
-        (at, ran)
+    let one = |row: Vec<usize>| async move {
+        let mut answers: Vec<(usize, Ran)> = Vec::new();
+        for at in row {
+            let ran = run(cluster, observed, &answers, &chains[at]).await;
+            answers.push((at, ran));
+            done();
+        }
+        answers
     };
-    let all = futures_util::stream::iter((0..chains.len()).map(one)).buffer_unordered(in_flight.max(1));
-    let mut answers: Vec<(usize, Ran)> = all.collect().await;
-    answers.sort_by_key(|(at, _)| *at);
+    let all = futures_util::stream::iter(rows(chains).into_iter().map(one));
+    let mut answers: Vec<_> =
+        all.buffer_unordered(in_flight.max(1)).flat_map(futures_util::stream::iter).collect().await;
+    answers.sort_by_key(|(at, _): &(usize, Ran)| *at);
     answers.into_iter().map(|(_, ran)| ran).collect()
 }
 
+/// The places of the chains, those together that end in the same object.
+fn rows(chains: &[Chain]) -> Vec<Vec<usize>> {
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut ends: BTreeMap<&ObjectRef, usize> = BTreeMap::new();
+    for (at, chain) in chains.iter().enumerate() {
+        let row = chain.last().map_or(rows.len(), |w| *ends.entry(&w.target).or_insert(rows.len()));
+        match rows.get_mut(row) {
+            Some(row) => row.push(at),
+            None => rows.push(vec![at]),
+        }
+    }
+    rows
+}
+
 /// One chain, up to the first write that cannot be done.
-async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran {
+async fn run(cluster: &dyn Cluster, observed: &Observed, before: &[(usize, Ran)], chain: &[Write]) -> Ran {
     let mut ran = Ran::default();
     for write in chain {
-        let current = ran.current(observed, &write.target).cloned();
+        let earlier = before.iter().map(|(_, ran)| ran).chain([&ran]).rev();
+        let known = earlier.flat_map(|ran| ran.left.iter().rev()).find(|(t, _)| *t == write.target);
+        let current = known.map_or_else(|| observed.find(&write.target).cloned(), |(_, now)| now.clone());
         let (written, now) = match &write.action {
             Action::Update(edit) | Action::UpdateStatus(edit) => update(cluster, write, edit, current).await,
             Action::Create(make) => create(cluster, write, make, &ran, current).await,

@@ -7,13 +7,14 @@ use super::{ExitStatus, Failure};
 use crate::cli::{Allocate, Reference};
 use crate::cluster::dir::Mode;
 use crate::model::{
-    API_VERSION, Allocated, AllocationReport, Claim, Gate, ObjectRef, Owner, Pool, PoolChoice, PoolOrigin,
-    Standing, Wish,
+    API_VERSION, Allocated, Allocation, AllocationReport, Claim, Gate, Holder, ObjectRef, Owner, Pool,
+    PoolChoice, PoolOrigin, Site, Standing, Survey, Wish,
 };
 use crate::output;
 use crate::pass::{self, Outcome, Sight};
 use crate::systems::{self, Scene};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
@@ -30,33 +31,48 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
     let configured = targets.is_none() && config.pools.iter().any(|p| *p.name == *command.pool);
     let sight = if configured { None } else { Some(pass.look().await?) };
     let pools = sight.as_ref().map_or(&config.pools[..], |s| &s.pools);
-    let pool = pools.iter().find(|p| *p.name == *command.pool).cloned();
-    if let Some(sight) = &sight {
-        context::any_pool(sight, &command.pool)?;
-        if let Some(had) = targets.as_ref().and_then(|t| blocks::shown(sight, t, &command.pool)) {
-            return print(context, command, had);
+    let parts: Vec<Pool> = pools.iter().filter(|p| p.is_of(&command.pool)).cloned().collect();
+    match &sight {
+        Some(sight) => {
+            context::any_pool(sight, &command.pool)?;
+            if let Some(had) = targets.as_ref().and_then(|t| blocks::shown(sight, t, &command.pool)) {
+                return print(context, command, had);
+            }
         }
+        None => drop(context::pool(pools, &command.pool)?),
     }
-    if let Some(pool) = pool.as_ref().filter(|p| p.foreign) {
+    if let Some(pool) = parts.iter().find(|p| p.foreign) {
         return Err(foreign(pool));
     }
-    let claim = match (targets, &sight) {
+    let (claim, by_claims) = match (targets, &sight) {
         (Some(targets), Some(sight)) => for_object(sight, targets, &sight.scene(&config, pass.now))?,
-        _ => hold(command),
+        _ => (hold(command), false),
     };
     pass.scope.only = Some(claim.whose().clone());
-    let pool = pool.filter(|_| !claim.wants_blocks());
-    let claim = match &pool {
-        Some(pool) => narrowed(claim, pool, pools, command)?,
-        None => blocks::narrowed(claim, command)?,
+    // Of a pool of that name the blocks, where it is blocks that are wanted.
+    let parts = if claim.wants_blocks() { Vec::new() } else { parts };
+    let has = sight.as_ref().is_some_and(|s| !held(s, &claim.owner, &parts).is_empty());
+    let narrowed = if parts.is_empty() {
+        blocks::narrowed(claim.clone(), command)
+    } else {
+        narrowed(claim.clone(), &parts, pools, command)
+    };
+    let claim = match narrowed {
+        // The device that uses this pool has its address already; others wait for other pools.
+        Err(_) if by_claims && has => Claim { wishes: Vec::new(), ..claim },
+        narrowed => narrowed?,
     };
     drop(sight);
     let had = RefCell::new(Vec::new());
     let outcome = pass
         .run(&|sight: &mut Sight| {
-            sight.survey.claims.retain(|c| !c.owner.same(&claim.owner));
-            sight.survey.claims.push(claim.clone());
-            *had.borrow_mut() = held(sight, &claim.owner, pool.as_ref());
+            if by_claims {
+                narrow(&mut sight.survey, &claim);
+            } else {
+                sight.survey.claims.retain(|c| !c.owner.same(&claim.owner));
+                sight.survey.claims.push(claim.clone());
+            }
+            *had.borrow_mut() = held(sight, &claim.owner, &parts);
         })
         .await;
     drop(pass);
@@ -131,17 +147,17 @@ fn foreign(pool: &Pool) -> Failure {
     })
 }
 
-/// What the ledger has for the owner from this pool; `None`: which blocks.
-fn held(sight: &Sight, owner: &Owner, pool: Option<&Pool>) -> Vec<Allocated> {
+/// What the ledger has for the owner from this pool; without one, which blocks.
+fn held(sight: &Sight, owner: &Owner, parts: &[Pool]) -> Vec<Allocated> {
     let entries = sight.seen.ledger.allocations().values();
     let firm = entries.filter(|a| !matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus));
-    let of_pool = firm.filter(|a| match pool {
-        None => a.slot.block.is_some(),
-        Some(pool) => {
-            a.slot.block.is_none() && a.slot.network == pool.network && pool.contains(a.slot.address)
-        }
+    let within = |a: &Allocation, p: &Pool| a.slot.network == p.network && p.contains(a.slot.address);
+    let of_pool = firm.filter(|a| match a.slot.block {
+        Some(_) => parts.is_empty(),
+        None => parts.iter().any(|p| within(a, p)),
     });
-    let of_owner = of_pool.filter(|a| a.holders.iter().any(|h| h.owner.same(owner)));
+    let known = |h: &Holder| sight.survey.known.get(&h.owner).unwrap_or(h).owner.same(owner);
+    let of_owner = of_pool.filter(|a| a.holders.iter().any(known));
     of_owner.flat_map(|a| pass::lines(a, sight)).collect()
 }
 
@@ -152,13 +168,14 @@ fn owner(context: &Context<'_>, reference: &Reference) -> Result<Vec<ObjectRef>,
     context.targets(reference, &systems::owners())
 }
 
-fn for_object(sight: &Sight, targets: Vec<ObjectRef>, scene: &Scene<'_>) -> Result<Claim, Failure> {
+/// The claim of an object, and whether it gets its addresses by way of others.
+fn for_object(sight: &Sight, targets: Vec<ObjectRef>, scene: &Scene<'_>) -> Result<(Claim, bool), Failure> {
     let target = context::only(targets, |t| sight.seen.observed.find(t).is_some())?;
     let object = sight.seen.observed.find(&target);
     let object = object.ok_or_else(|| Failure::error(format!("{target} does not exist")))?;
     let mut asked = systems::ALL.iter().filter_map(|s| s.ask(target.kind, object, scene));
     match asked.next() {
-        Some(Ok(claim)) => Ok(claim),
+        Some(Ok(claim)) => Ok((claim, systems::ALL.iter().any(|s| s.by_claims(target.kind)))),
         Some(Err(why)) => Err(Failure::finding(format!("{target} cannot be given an address: {why}"))),
         None => Err(Failure::error(format!("mipam gives no addresses to {}", target.kind.resource()))),
     }
@@ -184,32 +201,72 @@ fn hold(command: &Allocate) -> Claim {
 
 /// The claim with the pool that was named in place of the others of its family, on the devices that the pool
 /// serves.
-fn narrowed(mut claim: Claim, pool: &Pool, pools: &[Pool], command: &Allocate) -> Result<Claim, Failure> {
+fn narrowed(mut claim: Claim, parts: &[Pool], pools: &[Pool], command: &Allocate) -> Result<Claim, Failure> {
     let mut asks = command.address;
     let mut served = claim.wishes.is_empty();
-    for wish in &mut claim.wishes {
-        let mut names: Vec<Arc<str>> = vec![pool.name.clone()];
+    let mut elsewhere: BTreeSet<Arc<str>> = BTreeSet::new();
+    let names: Vec<Arc<str>> = parts.iter().map(|p| p.name.clone()).collect();
+    claim.wishes.retain_mut(|wish| {
+        let mut names = names.clone();
         match &wish.pools {
             PoolChoice::Matching(subject) => {
-                if !subject.fits(pool) {
-                    continue;
+                let fits = |p: &&Pool| subject.fits(p);
+                if !parts.iter().any(|p| fits(&p)) {
+                    return true;
                 }
-                let others = pools.iter().filter(|p| p.family != pool.family && subject.fits(p));
-                names.extend(others.map(|p| p.name.clone()));
+                let others = pools.iter().filter(|p| parts.iter().all(|own| own.family != p.family));
+                names.extend(others.filter(fits).map(|p| p.name.clone()));
             }
-            // It names its pool itself.
-            PoolChoice::Named(own) if !own.is_empty() && !own.contains(&pool.name) => {
-                let failure = format!("{} takes its address from pool {}", claim.owner, own.join(" or "));
-                return Err(Failure::finding(failure));
+            PoolChoice::Named(own) if own.is_empty() => {}
+            // It names its pools itself.
+            PoolChoice::Named(own) => {
+                names.retain(|name| own.contains(name));
+                if names.is_empty() {
+                    elsewhere.extend(own.iter().cloned());
+                    return false;
+                }
             }
-            PoolChoice::Named(_) | PoolChoice::Blocks(_) => {}
+            PoolChoice::Blocks(_) => {}
         }
         served = true;
         wish.pools = PoolChoice::Named(names);
         wish.asks = asks.take().or(wish.asks);
-    }
+        true
+    });
     if served {
         return Ok(claim);
     }
-    Err(Failure::finding(format!("pool {} serves no device of {} (see its `match`)", pool.name, claim.owner)))
+    let pool = &command.pool;
+    Err(Failure::finding(if elsewhere.is_empty() {
+        format!("pool {pool} serves no device of {} (see its `match`)", claim.owner)
+    } else {
+        let elsewhere = elsewhere.into_iter().collect::<Vec<_>>().join(" or ");
+        format!("{} takes its address from pool {elsewhere}", claim.owner)
+    }))
+}
+
+/// Leaves to an object that gets its addresses by way of claims only those that were asked for.
+fn narrow(survey: &mut Survey, asked: &Claim) {
+    let wish = |owner: &Owner, device: &str| {
+        let own = owner.same(&asked.owner).then_some(&asked.wishes);
+        own.into_iter().flatten().find(|w| *w.device == *device).cloned()
+    };
+    survey.claims.retain_mut(|claim| {
+        if !claim.whose().same(&asked.owner) {
+            return true;
+        }
+        let wished = wish(claim.whose(), claim.device("")).map(|w| Wish { device: "".into(), ..w });
+        claim.wishes = wished.into_iter().collect();
+        claim.gate = Gate::Asked;
+        !claim.wishes.is_empty()
+    });
+    survey.openings.retain_mut(|opening| {
+        let pools = wish(&opening.owner, &opening.device).map(|w| w.pools);
+        let serves = |site: &Site| {
+            let mut own = site.claim.wishes.iter().flat_map(|w| w.pools.names());
+            pools.as_ref().is_some_and(|p| own.any(|name| p.names().contains(name)))
+        };
+        opening.sites.retain(serves);
+        !opening.sites.is_empty()
+    });
 }

@@ -10,8 +10,8 @@ use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError};
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, CapacityReport, Claim, Kind, Object, ObjectRef, PendingLine, Pool, PoolLine, PoolNeed,
-    Reason,
+    API_VERSION, CapacityReport, Claim, Kind, Object, ObjectRef, Opening, Owner, PendingLine, Pool, PoolLine,
+    PoolNeed, PoolOrigin, Reason,
 };
 use crate::output;
 use crate::pass::Sight;
@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.scope = Scope::default();
-    let mut sight = pass.look_to_give().await?;
+    let mut sight = pass.look_to_give(&|_| ()).await?;
     if let Some(name) = pool {
         context::any_pool(&sight, name)?;
     }
@@ -41,13 +41,18 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);
-    let mut ask = Ask { waiting: left_over(&sight, &waiting), ..Ask::default() };
+    let ahead = yet_to_be_made(&sight.pools, &sight.survey.openings);
+    let mut ask = Ask { ahead, waiting: left_over(&sight, &waiting), ..Ask::default() };
     if let (Some(targets), Some(replicas)) = (parent, command.replicas) {
         let (kind, object) = find(&*cluster, targets).await?;
+        if let Some(target) = systems::ALL.iter().find_map(|s| s.template((kind, &object))) {
+            let template = cluster.get(&target).await?;
+            sight.seen.observed.wrote(&target, Some(template));
+        }
         let new = scaled(&mut sight, (kind, &object), replicas as usize, &config)?;
         let decision = plan::decide(sight.world(&pass.scope, pass.now));
         ask.messages = unserved(&sight, &decision, &new);
-        ask.groups = wanted(&sight.pools, &new.claims);
+        ask.groups = new.wanted;
         ask.need = ask.groups.values().sum();
     } else if let Some(name) = pool.filter(|name| !sight.pools.iter().any(|p| *p.name == **name)) {
         drop(pass);
@@ -56,11 +61,12 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
     } else {
         ask.need = command.need.unwrap_or(0);
         ask.groups = any(&sight.pools, pool, ask.need)?;
-        ask.per_family = true;
+        ask.per_family = pool.is_none();
     }
     drop(pass);
     drop(bar);
-    print(context, &report(free, &ask, pool))
+    let only = |at: usize| pool.is_none_or(|name| sight.pools[at].is_of(name));
+    print(context, &report(free, &ask, &only))
 }
 
 fn print(context: &Context<'_>, report: &CapacityReport) -> Result<ExitStatus, Failure> {
@@ -95,6 +101,8 @@ type Groups = BTreeMap<Vec<usize>, u128>;
 struct Ask {
     /// Addresses that new machines need.
     groups: Groups,
+    /// Addresses that claims take which the next pass makes.
+    ahead: Groups,
     /// Addresses that machines wait for which find no room even now.
     waiting: Groups,
     /// As it is reported.
@@ -105,15 +113,30 @@ struct Ask {
     messages: Vec<String>,
 }
 
-fn report(free: Vec<PoolLine>, ask: &Ask, only: Option<&str>) -> CapacityReport {
+fn report(free: Vec<PoolLine>, ask: &Ask, only: &dyn Fn(usize) -> bool) -> CapacityReport {
     let mut pools: Vec<PoolNeed> =
         free.into_iter().map(|pool| PoolNeed { pool, need: 0, short: 0 }).collect();
     let mut messages = ask.messages.clone();
-    let late: u128 = ask.waiting.values().sum();
-    if late > 0 {
-        messages.push(format!("{late} addresses are missing for machines that already wait"));
+    let mut waiting: Groups = ask.waiting.clone();
+    for (group, need) in &ask.ahead {
+        let mut left = *need;
+        for at in group {
+            let line = &mut pools[*at].pool;
+            let take = left.min(line.free);
+            (line.free, line.used, left) = (line.free - take, line.used + take, left - take);
+        }
+        if left > 0 {
+            *waiting.entry(group.clone()).or_default() += left;
+        }
     }
-    for (group, need) in ask.waiting.iter().chain(&ask.groups) {
+    // Who waits for another pool is in nobody's way here.
+    waiting.retain(|group, _| group.iter().any(|at| only(*at)));
+    match waiting.values().sum::<u128>() {
+        0 => {}
+        1 => messages.push("1 address is missing for a machine that already waits".to_owned()),
+        late => messages.push(format!("{late} addresses are missing for machines that already wait")),
+    }
+    for (group, need) in waiting.iter().chain(&ask.groups) {
         let mut left = *need;
         for at in group {
             let take = left.min(pools[*at].pool.free.saturating_sub(pools[*at].need));
@@ -125,15 +148,13 @@ fn report(free: Vec<PoolLine>, ask: &Ask, only: Option<&str>) -> CapacityReport 
             pools[*first].short += left;
         }
     }
-    let asked: BTreeSet<usize> = ask.groups.keys().chain(ask.waiting.keys()).flatten().copied().collect();
-    let shown = |at: usize, p: &PoolNeed| {
-        only.is_none_or(|o| o == p.pool.name) && (asked.is_empty() || asked.contains(&at))
-    };
+    let asked: BTreeSet<usize> = ask.groups.keys().chain(waiting.keys()).flatten().copied().collect();
+    let shown = |at: usize| only(at) && (asked.is_empty() || asked.contains(&at));
     let of_group =
         |group: &Vec<usize>| group.iter().fold(0u128, |sum, at| sum.saturating_add(pools[*at].pool.free));
     let scarcest = ask.groups.keys().map(of_group).min().filter(|_| ask.per_family);
     let pools: Vec<PoolNeed> =
-        pools.into_iter().enumerate().filter(|(at, p)| shown(*at, p)).map(|(_, p)| p).collect();
+        pools.into_iter().enumerate().filter(|(at, _)| shown(*at)).map(|(_, p)| p).collect();
     let short = pools.iter().fold(0u128, |sum, p| sum.saturating_add(p.short));
     let free = scarcest.unwrap_or_else(|| pools.iter().fold(0u128, |sum, p| sum.saturating_add(p.pool.free)));
     CapacityReport {
@@ -148,24 +169,31 @@ fn report(free: Vec<PoolLine>, ask: &Ask, only: Option<&str>) -> CapacityReport 
     }
 }
 
-/// So many addresses of each family, from one pool or from pools that serve the same machines.
+/// So many addresses from one pool; or of each family, from pools that serve the same machines.
 fn any(pools: &[Pool], pool: Option<&str>, need: u128) -> Result<Groups, Failure> {
     let mut groups = Groups::new();
+    if need == 0 {
+        return Ok(groups);
+    }
+    if let Some(name) = pool {
+        groups.insert((0..pools.len()).filter(|at| pools[*at].is_of(name)).collect(), need);
+        return Ok(groups);
+    }
     for family in Family::BOTH {
-        let fits = |at: &usize| pools[*at].family == family && pool.is_none_or(|p| p == &*pools[*at].name);
-        let group: Vec<usize> = (0..pools.len()).filter(fits).collect();
+        let group: Vec<usize> = (0..pools.len()).filter(|at| pools[*at].family == family).collect();
+        let object = |p: &Pool| matches!(p.origin, PoolOrigin::Object(_));
         let alike = group.windows(2).all(|w| {
             let (a, b) = (&pools[w[0]], &pools[w[1]]);
-            (&a.network, &a.matches) == (&b.network, &b.matches)
+            (&a.network, &a.matches) == (&b.network, &b.matches) && !object(a) && !object(b)
         });
-        if need > 0 && !alike {
+        if !alike {
             let names: Vec<&str> = pools.iter().map(|p| &*p.name).collect();
             return Err(Failure::error(
                 "--need alone does not say which machines, and the pools serve different ones",
             )
             .hint(format!("say which pool with --pool: {}", names.join(", "))));
         }
-        if need > 0 && !group.is_empty() {
+        if !group.is_empty() {
             groups.insert(group, need);
         }
     }
@@ -195,10 +223,21 @@ fn wanted(pools: &[Pool], claims: &[Claim]) -> Groups {
     groups
 }
 
+/// What claims take that are yet to be made, each from one of the pools where it can be made.
+fn yet_to_be_made<'o>(pools: &[Pool], openings: impl IntoIterator<Item = &'o Opening>) -> Groups {
+    let mut groups = Groups::new();
+    for opening in openings.into_iter().filter(|o| o.instead_of.is_none()) {
+        let wishes = opening.sites.iter().flat_map(|site| &site.claim.wishes);
+        let group: Vec<usize> = wishes.flat_map(|w| plan::candidates(pools, w)).flatten().collect();
+        *groups.entry(group).or_default() += 1;
+    }
+    groups
+}
+
 /// The machines that would appear.
 struct New {
     names: BTreeSet<String>,
-    claims: Vec<Claim>,
+    wanted: Groups,
 }
 
 /// Why new machines would not be served, other than for want of room.
@@ -206,7 +245,7 @@ fn unserved(sight: &Sight, decision: &Decision, new: &New) -> Vec<String> {
     let lines = decision.pending.iter().chain(&sight.survey.pending);
     let of_new = lines.filter(|l| new.names.contains(&l.name) && l.reason != Reason::PoolExhausted);
     let mut messages: Vec<String> = of_new.map(|l| l.message.clone()).collect();
-    if !new.names.is_empty() && new.claims.is_empty() && messages.is_empty() {
+    if !new.names.is_empty() && new.wanted.is_empty() && messages.is_empty() {
         messages.push("its machines would not wait for mipam: the template has no hook or gate of ours, or its devices need no address".to_owned());
     }
     messages.sort();
@@ -235,8 +274,13 @@ fn scaled(
     for (kind, objects) in by_kind {
         sight.seen.observed.insert(kind, objects);
     }
-    sight.survey(config);
-    let is_new = |c: &&Claim| names.contains(&*c.owner.name) && c.owner.uid.starts_with("new-");
-    let claims = sight.survey.claims.iter().filter(is_new).cloned().collect();
-    Ok(New { names, claims })
+    sight.survey(config, &|_| ());
+    let is_new = |owner: &Owner| names.contains(&*owner.name) && owner.uid.starts_with("new-");
+    let claims: Vec<Claim> = sight.survey.claims.iter().filter(|c| is_new(&c.owner)).cloned().collect();
+    let openings = sight.survey.openings.iter().filter(|o| is_new(&o.owner));
+    let mut wanted = wanted(&sight.pools, &claims);
+    for (group, need) in yet_to_be_made(&sight.pools, openings) {
+        *wanted.entry(group).or_default() += need;
+    }
+    Ok(New { names, wanted })
 }

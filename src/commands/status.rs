@@ -28,7 +28,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
     }
     let world = sight.world(&pass.scope, pass.now);
     let decision = plan::decide(world);
-    let shown = |pool: &str| command.pool.as_ref().is_none_or(|p| p == pool);
+    let shown = |pool: &str| {
+        let of =
+            |name: &String| pool == name || sight.pools.iter().any(|p| *p.name == *pool && p.is_of(name));
+        command.pool.as_ref().is_none_or(of)
+    };
     let mut report = StatusReport {
         api_version: API_VERSION,
         kind: "StatusReport",
@@ -105,6 +109,14 @@ fn pending(sight: &Sight, decision: &Decision) -> Vec<PendingLine> {
         let pool = given.first().map_or("", |g| &g.pool);
         let device = given.first().map_or("", |g| &g.device);
         lines.push(PendingLine::of(&claim.owner, device, pool, Reason::Unreconciled, message));
+    }
+    for (opening, site) in sight.survey.openings.iter().zip(&sight.placed) {
+        let Some(site) = site.filter(|_| opening.instead_of.is_none()) else { continue };
+        let site = &opening.sites[site];
+        let message = format!("the next reconcile claims an address of {} for it", site.pool);
+        let pool = site.claim.wishes.iter().find_map(|w| w.pools.names().first());
+        let pool = pool.map_or("", |name| name);
+        lines.push(PendingLine::of(&opening.owner, &opening.device, pool, Reason::Unreconciled, message));
     }
     lines
 }

@@ -86,6 +86,16 @@ pub enum PoolChoice {
     Blocks(Arc<[Arc<str>]>),
 }
 
+impl PoolChoice {
+    /// The pools that it names.
+    pub fn names(&self) -> &[Arc<str>] {
+        match self {
+            Self::Named(names) => names,
+            Self::Matching(_) | Self::Blocks(_) => &[],
+        }
+    }
+}
+
 /// What a pool's `match` is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
@@ -182,6 +192,38 @@ pub struct Chore {
     pub when: When,
 }
 
+/// A claim that is yet to be made: where it is made decides which pool serves it.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// For whom it is made.
+    pub owner: Arc<Owner>,
+    /// For which device.
+    pub device: String,
+    /// Where it can be made, the best first; at least one.
+    pub sites: Vec<Site>,
+    /// The claim that waits already: as long as it can be served where it is, it stays there.
+    pub instead_of: Option<Arc<Owner>>,
+}
+
+impl Opening {
+    /// The pools of all sites, in order.
+    pub fn pools(&self) -> PoolChoice {
+        let wishes = self.sites.iter().flat_map(|site| &site.claim.wishes);
+        PoolChoice::Named(wishes.flat_map(|w| w.pools.names().iter().cloned()).collect())
+    }
+}
+
+/// A place where a claim can be made.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The pool, as people call it.
+    pub pool: String,
+    /// The claim as it would be.
+    pub claim: Claim,
+    /// What leads there.
+    pub writes: Chain,
+}
+
 /// When writes that need no address are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -206,6 +248,8 @@ pub struct Survey {
     pub holdings: Vec<Holding>,
     /// Writes that need no address.
     pub chores: Vec<Chore>,
+    /// Claims that are yet to be made.
+    pub openings: Vec<Opening>,
     /// What waits without being a claim yet.
     pub pending: Vec<PendingLine>,
     /// What a person should look at.

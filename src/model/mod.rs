@@ -14,7 +14,9 @@ mod write;
 
 pub use allocation::{Allocation, Draft, Slot, Standing};
 pub use block::{BlockPart, BlockPool, Taken, TakenBy};
-pub use claim::{Adopt, Chore, Claim, Gate, Given, Holding, PoolChoice, Preset, Subject, Survey, When, Wish};
+pub use claim::{
+    Adopt, Chore, Claim, Gate, Given, Holding, Opening, PoolChoice, Preset, Site, Subject, Survey, When, Wish,
+};
 pub use kind::{Kind, ObjectRef, Role, Sign, Source};
 pub use notice::{EVENT, Notice};
 pub use object::Object;

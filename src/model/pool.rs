@@ -101,6 +101,11 @@ impl Pool {
         self.ranges.iter().any(|r| r.contains(address))
     }
 
+    /// Is it called so? An object with several parts has a pool for each, and the name of the object means all.
+    pub fn is_of(&self, name: &str) -> bool {
+        self.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+    }
+
     /// The network and broadcast addresses of its subnet, where no host may have them.
     pub fn unusable_edges(&self) -> impl Iterator<Item = IpAddr> {
         let ranges = self.ranges.iter().filter(|_| !self.edges);

@@ -1,5 +1,6 @@
 //! What is reported of a pass: what was given, kept and released, what waits, what is wrong, what failed.
 
+use super::sight::once;
 use super::{Answer, Outcome, Pass, Sight, given, is_recorded, lines};
 use crate::apply::{Changed, Ran, Recorded, Written};
 use crate::ledger;
@@ -30,7 +31,9 @@ impl Outcome {
         self.report.allocated.sort();
         self.report.problems.sort();
         self.report.problems.dedup();
-        Self { failures: later.failures, warnings: later.warnings, notes: later.notes, ..self }
+        self.warnings.extend(later.warnings);
+        once(&mut self.warnings);
+        Self { failures: later.failures, notes: later.notes, ..self }
     }
 }
 

@@ -94,6 +94,12 @@ impl<'a> Chooser<'a> {
         Ok(Some(self.met(&picks)))
     }
 
+    /// Keeps an address for a claim that is yet to be made, if there is one.
+    pub(super) fn keep(&mut self, claim: &Claim, decision: &Decision) -> bool {
+        let mut picks = Vec::new();
+        claim.wishes.iter().all(|wish| self.meet(claim, wish, &mut picks, decision).is_ok())
+    }
+
     fn met(&self, picks: &[Pick]) -> Met {
         let given = picks.iter().map(|p| Given {
             device: p.device.clone(),

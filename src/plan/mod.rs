@@ -9,6 +9,7 @@ mod choose;
 mod figures;
 mod findings;
 mod obstacles;
+mod place;
 mod records;
 mod release;
 #[cfg(test)]
@@ -19,6 +20,7 @@ pub use board::unusable as never;
 pub use capacity::{Cell, cells, usage};
 pub use choose::candidates;
 pub use figures::figures;
+pub use place::place;
 pub use release::{Meant, release};
 
 use crate::ledger::{Change, Ledger};
@@ -122,6 +124,11 @@ pub struct Served {
 
 /// Decides. Existing allocations and everything seen in use are occupied before anything is given out.
 pub fn decide(world: World<'_>) -> Decision {
+    chosen(world).1
+}
+
+/// A decision, and what it leaves to be given out.
+fn chosen(world: World<'_>) -> (Chooser<'_>, Decision) {
     let mut decision = Decision::default();
     let mut board = Board::new(world.pools);
     let records = Records::read(world, &mut board, &mut decision);
@@ -154,7 +161,7 @@ pub fn decide(world: World<'_>) -> Decision {
         }
     }
     blocks.finish(&mut decision);
-    decision
+    (chooser, decision)
 }
 
 /// What a person asks for by name comes first, then by name.

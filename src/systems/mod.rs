@@ -13,7 +13,8 @@ mod seen;
 
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, Given, Kind, Notice, Object, Observed, PendingLine, Pool, Seconds, Source, Survey,
+    Chain, Claim, Given, Kind, Notice, Object, ObjectRef, Observed, PendingLine, Pool, Problem, Seconds,
+    Source, Survey,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -51,7 +52,7 @@ pub trait System: Sync {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
     /// What is written once before owners get what is decided for them.
-    fn opening(&self, _given: &[&Given], _scene: &Scene<'_>) -> Vec<Chain> {
+    fn beforehand(&self, _given: &[&Given], _scene: &Scene<'_>) -> Vec<Chain> {
         Vec::new()
     }
 
@@ -85,6 +86,12 @@ pub trait System: Sync {
         None
     }
 
+    /// Do objects of this kind get their addresses by way of claims that a pass makes for their devices? Then what
+    /// [`System::ask`] says are those, as one.
+    fn by_claims(&self, _kind: Kind) -> bool {
+        false
+    }
+
     /// The objects that would appear if `parent` (a MachineSet, say) were scaled to that many replicas;
     /// `None` where this system does not know such a parent.
     fn scaled(
@@ -94,6 +101,16 @@ pub trait System: Sync {
         _replicas: usize,
     ) -> Option<Vec<(Kind, Object)>> {
         None
+    }
+
+    /// What [`System::scaled`] has to know besides, and no pass reads.
+    fn template(&self, _parent: (Kind, &Object)) -> Option<ObjectRef> {
+        None
+    }
+
+    /// The kinds of [`System::template`].
+    fn templates(&self) -> &'static [Kind] {
+        &[]
     }
 
     /// The kinds whose replicas [`System::scaled`] understands.
@@ -117,7 +134,7 @@ pub fn sources() -> Vec<Source> {
 /// Every kind that an observation or a command may name.
 pub fn kinds() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = sources().iter().map(|s| s.kind).collect();
-    kinds.extend(ALL.iter().flat_map(|s| s.parents()));
+    kinds.extend(ALL.iter().flat_map(|s| s.parents().iter().chain(s.templates())));
     kinds.sort();
     kinds.dedup();
     kinds
@@ -133,6 +150,13 @@ pub fn kind_of(group: &str, kind: &str) -> Option<Kind> {
     let sources = ALL.iter().flat_map(|s| s.sources()).map(|s| s.kind);
     let mut kinds = sources.chain(ALL.iter().flat_map(|s| s.parents()).copied());
     kinds.find(|k| k.group == group && k.kind == kind)
+}
+
+/// A record whose claim is not there.
+fn orphaned(record: &ObjectRef, claim: &ObjectRef) -> Problem {
+    let message =
+        format!("{claim} does not exist, so nobody gives it back: delete it, and its address is free");
+    Problem::new("Orphaned", record, message)
 }
 
 /// Why an object must be left alone, whatever its kind.

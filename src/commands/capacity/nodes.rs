@@ -19,7 +19,7 @@ pub(super) fn report(
     lines.retain(|line| line.blocks.is_some());
     let late = lacking(sight, &before);
     sight.seen.observed.insert(NODE, (0..count).map(|i| node(i, labels)).collect());
-    sight.survey(pass.config);
+    sight.survey(pass.config, &|_| ());
     let decision = plan::decide(sight.world(&pass.scope, pass.now));
     let short = lacking(sight, &decision).saturating_sub(late);
 

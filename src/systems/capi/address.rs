@@ -2,17 +2,14 @@
 
 use super::index::{Index, bound_to, named_pool};
 use super::serving::Serving;
-use super::{ADDRESS, CLAIM, CLUSTER_NAME, NAME, OWN_POOLS, claim, pool};
+use super::{ADDRESS, CLAIM, CLUSTER_NAME, Marks, NAME, OWN_POOLS, claim, pool};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Adopt, Chain, Claim, Edit, Edited, Gate, Given, Holder, Holding, Make, Object, Owner, Pool,
-    Problem, Survey, Write,
+    Action, Adopt, Chain, Chore, Claim, Edit, Edited, Gate, Given, Holder, Holding, Make, Object, Owner,
+    Pool, Problem, Survey, When, Write,
 };
-use crate::systems::Scene;
+use crate::systems::{Scene, orphaned};
 use serde_json::{Value, json};
-
-/// What the in-cluster provider puts on every record.
-pub(super) const FINALIZER: &str = "ipam.cluster.x-k8s.io/ProtectAddress";
 
 /// An address is in use by its claim, or by nobody that is known.
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
@@ -29,7 +26,9 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let claim = index.observed.find(&CLAIM.at(object.namespace(), name));
     // Its claim says which pool it is from; where others serve, their records are not mipam's to keep.
     let target = claim.and_then(named_pool).filter(|t| index.serving.serves(t.kind));
+    let alone = claim.is_none() && orphan(object, index, survey);
     let adopt = match (claim, &target) {
+        _ if alone => Adopt::Never,
         (Some(claim), Some(_)) if bound_to(claim) == Some(object.name()) => Adopt::Always,
         // Nobody has told the claim yet, so nothing uses it.
         (Some(_), Some(_)) => Adopt::IfFree,
@@ -46,6 +45,27 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     });
 }
 
+/// A record of ours whose claim is gone, or was never there: nobody would let go of it, or delete it.
+fn orphan(object: &Object, index: &Index<'_>, survey: &mut Survey) -> bool {
+    let Some(target) = named_pool(object).filter(|t| index.serving.serves(t.kind)) else { return false };
+    let marks = Marks::of(target.kind);
+    let reference = ADDRESS.at(object.namespace(), object.name());
+    if !object.deleting() {
+        let claim = object.text("/spec/claimRef/name").unwrap_or_default();
+        let known = index.choice(object, &target).is_ok();
+        let problem = known.then(|| orphaned(&reference, &CLAIM.at(object.namespace(), claim)));
+        survey.problems.extend(problem);
+        return known;
+    }
+    if object.held_by(marks.record) && index.paused(object, &target).is_none() {
+        let free =
+            Write { target: reference, uid: object.uid().to_owned(), action: Action::Free(marks.record) };
+        let owner = Owner::of(NAME, ADDRESS, object);
+        survey.chores.push(Chore { owner, writes: vec![free], when: When::Before });
+    }
+    true
+}
+
 /// The machine that a claim was made for.
 fn made_for(claim: &Object) -> Option<String> {
     let owners = claim.array("/metadata/ownerReferences");
@@ -60,13 +80,14 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     let Some(object) = scene.observed.find(&claim.owner.reference(CLAIM)) else { return Chain::new() };
     let target = named_pool(object);
     // Nobody serves a claim that only a person has served, so nobody would take a finalizer off it again.
-    let served = target.as_ref().is_some_and(|t| Serving::of(scene.observed, scene.config).serves(t.kind));
+    let served = target.as_ref().filter(|t| Serving::of(scene.observed, scene.config).serves(t.kind));
+    let marks = served.map(|t| Marks::of(t.kind));
     if given.is_empty() || claim.gate == Gate::Asked {
         let of_claim = |r: &&Object| {
             r.namespace() == object.namespace() && r.text("/spec/claimRef/name") == Some(object.name())
         };
         if let Some(record) = scene.observed.all(ADDRESS).iter().find(of_claim) {
-            return claim::settle(object, &claim.owner, record, served, scene.now);
+            return claim::settle(object, &claim.owner, record, marks, scene.now);
         }
     }
     let [given] = given else { return Chain::new() };
@@ -75,17 +96,21 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     let mut chain = Chain::new();
     let unheld = pool.filter(|(kind, p)| OWN_POOLS.contains(kind) && !p.held_by(pool::FINALIZER));
     chain.extend(unheld.map(|(kind, pool)| pool::hold(kind, pool)));
-    if served {
-        chain.push(claim::hold(&claim.owner));
-    }
-    chain.push(record(object, given, part, pool.map(|(_, pool)| pool), served));
+    chain.extend(marks.map(|marks| claim::hold(&claim.owner, marks)));
+    chain.push(record(object, given, part, pool.map(|(_, pool)| pool), marks));
     let shown = format!("{}/{}", given.address, part.prefix);
     chain.push(claim::bind(object, &claim.owner, object.name(), &shown, scene.now));
     chain
 }
 
 /// The record of an address, as the in-cluster provider writes it.
-fn record(claim: &Object, given: &Given, part: &Pool, pool: Option<&Object>, served: bool) -> Write {
+fn record(
+    claim: &Object,
+    given: &Given,
+    part: &Pool,
+    pool: Option<&Object>,
+    marks: Option<&'static Marks>,
+) -> Write {
     let target = ADDRESS.at(claim.namespace(), claim.name());
     let mut spec = json!({
         "address": given.address.to_string(),
@@ -97,8 +122,8 @@ fn record(claim: &Object, given: &Given, part: &Pool, pool: Option<&Object>, ser
         spec["gateway"] = json!(gateway.to_string());
     }
     let mut metadata = json!({ "name": claim.name(), "namespace": claim.namespace() });
-    if served {
-        metadata["finalizers"] = json!([FINALIZER]);
+    if let Some(marks) = marks {
+        metadata["finalizers"] = json!([marks.record]);
     }
     let owners = pool.into_iter().filter_map(|pool| owner(pool, false));
     let owners: Vec<Value> = owner(claim, true).into_iter().chain(owners).collect();
@@ -141,21 +166,21 @@ pub(super) fn shown(record: &Object) -> String {
 }
 
 /// Is a record protected, and known to the garbage collector as that of this very claim?
-pub(super) fn is_whole(record: &Object, claim: &Object) -> bool {
+pub(super) fn is_whole(record: &Object, claim: &Object, marks: &Marks) -> bool {
     let owned = |o: &Value| o.get("uid").and_then(Value::as_str) == Some(claim.uid());
     let owned = claim.uid().is_empty() || record.array("/metadata/ownerReferences").iter().any(owned);
-    owned && record.held_by(FINALIZER)
+    owned && record.held_by(marks.record)
 }
 
 /// Makes a record that others have left whole: the collector would take away one whose owner it does not find.
-pub(super) fn mend(record: &Object, claim: &Object) -> Write {
+pub(super) fn mend(record: &Object, claim: &Object, marks: &'static Marks) -> Write {
     let claim = claim.clone();
     let edit = move |object: &Object| {
-        if object.deleting() || is_whole(object, &claim) {
+        if object.deleting() || is_whole(object, &claim, marks) {
             return Edited::Already;
         }
         let mut edited = object.clone();
-        if let Edited::To(held) = Edit::hold(FINALIZER, |_| false).apply(object) {
+        if let Edited::To(held) = Edit::hold(marks.record, |_| false).apply(object) {
             edited = *held;
         }
         let mut owners = object.array("/metadata/ownerReferences").to_vec();

@@ -2,31 +2,29 @@
 
 use super::condition::{self, Ready};
 use super::index::{Index, bound_to, named_pool};
-use super::{ADDRESS, CLAIM, NAME, address};
+use super::{ADDRESS, CLAIM, METAL3_POOL, Marks, NAME, address};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Chain, Chore, Claim, Edit, Edited, Gate, Object, Owner, PendingLine, PoolChoice, Preset, Problem,
-    Reason, Seconds, Survey, When, Wish, Write,
+    Action, Chain, Chore, Claim, Edit, Edited, Gate, Object, ObjectRef, Owner, PendingLine, PoolChoice,
+    Preset, Problem, Reason, Seconds, Survey, When, Wish, Write,
 };
+use crate::systems::elf as metal3;
 use crate::systems::{self, Scene};
 use serde_json::json;
 use std::net::IpAddr;
 use std::sync::Arc;
-
-/// What the in-cluster provider puts on every claim.
-pub(super) const FINALIZER: &str = "ipam.cluster.x-k8s.io/ReleaseAddress";
 
 /// The garbage collector's own: it waits until what the claim owns is gone, so nobody may wait for it.
 const FOREGROUND: &str = "foregroundDeletion";
 
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let Some(target) = named_pool(object).filter(|t| index.serving.serves(t.kind)) else { return };
-    let owner = Owner::of(NAME, CLAIM, object);
+    let (owner, marks) = (Owner::of(NAME, CLAIM, object), Marks::of(target.kind));
     let records = index.records_of(object);
     let paused = index.paused(object, &target);
     if object.deleting() {
-        if paused.is_none() && only_ours(object) {
-            let writes = go(&owner, &records);
+        if paused.is_none() && only_ours(object, marks) {
+            let writes = go(&owner, &records, marks);
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
         return;
@@ -39,13 +37,13 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             let reference = ADDRESS.at(record.namespace(), record.name());
             survey.problems.push(Problem::new("Deleted", &reference, message));
         }
-        let whole = object.held_by(FINALIZER)
+        let whole = object.held_by(marks.claim)
             && condition::is_true(object)
-            && (record.deleting() || address::is_whole(record, object));
+            && (record.deleting() || address::is_whole(record, object, marks));
         if whole || paused.is_some() {
             survey.settled.push(owner);
         } else {
-            let writes = settle(object, &owner, record, true, index.observed.now());
+            let writes = settle(object, &owner, record, Some(marks), index.observed.now());
             survey.chores.push(Chore { owner, writes, when: When::After });
         }
         return;
@@ -54,7 +52,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         survey.pending.push(wait(Reason::Paused, why));
         return;
     }
-    match wanted(object, &owner, &records, index.choice(object, &target), index) {
+    match wanted(object, &owner, &records, &target, index) {
         Ok(claim) => survey.claims.push(claim),
         Err((reason, message)) => {
             survey.pending.push(wait(reason, message.clone()));
@@ -69,9 +67,10 @@ fn wanted(
     object: &Object,
     owner: &Arc<Owner>,
     records: &[&Object],
-    pools: Result<PoolChoice, String>,
+    target: &ObjectRef,
     index: &Index<'_>,
 ) -> Result<Claim, (Reason, String)> {
+    let pools = index.choice(object, target);
     let claim =
         |wishes, presets, gate| Claim { owner: owner.clone(), wishes, presets, gate, stands_for: None };
     if let Some(record) = records.first() {
@@ -85,10 +84,16 @@ fn wanted(
         return Err((Reason::AddressUnavailable, in_the_way(object)));
     }
     let pools = pools.map_err(|why| (Reason::NoMatchingPool, why))?;
-    let wish = Wish { device: "".into(), pools, asks: None, one: true };
+    let asks = asked(object, target).map_err(|why| (Reason::AddressUnavailable, why))?;
+    let wish = Wish { device: "".into(), pools, asks, one: true };
     // Whose record was removed had an address that may still be in use: it gets that one back, or none.
     let gate = if bound_to(object).is_some() { Gate::Open } else { Gate::Closed };
     Ok(claim(vec![wish], Vec::new(), gate))
+}
+
+/// The address that a claim asks for: metal3 lets claims of either kind ask.
+fn asked(object: &Object, target: &ObjectRef) -> Result<Option<IpAddr>, String> {
+    if target.kind == METAL3_POOL { metal3::asked(object) } else { Ok(None) }
 }
 
 fn address_of(record: &Object) -> Result<IpAddr, (Reason, String)> {
@@ -123,7 +128,7 @@ pub(super) fn ask(object: &Object, scene: &Scene<'_>) -> Result<Claim, String> {
         None => PoolChoice::Named(Vec::new()),
     };
     let records = index.records_of(object);
-    let mut asks = None;
+    let mut asks = target.as_ref().map_or(Ok(None), |target| asked(object, target))?;
     match records.first() {
         Some(record) if bound_to(object) == Some(record.name()) => {
             let (wishes, presets) = (Vec::new(), Vec::new());
@@ -145,8 +150,8 @@ fn update(owner: &Arc<Owner>, action: Action) -> Write {
 }
 
 /// Puts the finalizer on a claim: before it has an address, or nobody would take it away again.
-pub(super) fn hold(owner: &Arc<Owner>) -> Write {
-    update(owner, Action::Update(Edit::hold(FINALIZER, |object| systems::paused(object).is_some())))
+pub(super) fn hold(owner: &Arc<Owner>, marks: &'static Marks) -> Write {
+    update(owner, Action::Update(Edit::hold(marks.claim, |object| systems::paused(object).is_some())))
 }
 
 /// Names the record of its address in the status of a claim, and says that it is ready.
@@ -176,12 +181,12 @@ pub(super) fn settle(
     object: &Object,
     owner: &Arc<Owner>,
     record: &Object,
-    served: bool,
+    marks: Option<&'static Marks>,
     now: Seconds,
 ) -> Chain {
     let mut chain = Chain::new();
-    if served {
-        chain.extend([hold(owner), address::mend(record, object)]);
+    if let Some(marks) = marks {
+        chain.extend([hold(owner, marks), address::mend(record, object, marks)]);
     }
     chain.push(bind(object, owner, record.name(), &address::shown(record), now));
     chain
@@ -212,13 +217,13 @@ fn failed(owner: &Arc<Owner>, reason: Reason, message: String, now: Seconds) -> 
 }
 
 /// Lets a claim go that is being deleted: its records first, then its finalizer.
-fn go(owner: &Arc<Owner>, records: &[&Object]) -> Chain {
-    let records = records.iter().flat_map(|r| Write::removal(ADDRESS, r, address::FINALIZER));
-    records.chain([update(owner, Action::Free(FINALIZER))]).collect()
+fn go(owner: &Arc<Owner>, records: &[&Object], marks: &Marks) -> Chain {
+    let records = records.iter().flat_map(|r| Write::removal(ADDRESS, r, marks.record));
+    records.chain([update(owner, Action::Free(marks.claim))]).collect()
 }
 
 /// Does nobody else hold it? Who does still uses its address: OpenShift's Machine API, for one, until the
 /// virtual machine is gone.
-fn only_ours(object: &Object) -> bool {
-    object.array("/metadata/finalizers").iter().all(|f| f == FINALIZER || f == FOREGROUND)
+fn only_ours(object: &Object, marks: &Marks) -> bool {
+    object.array("/metadata/finalizers").iter().all(|f| f == marks.claim || f == FOREGROUND)
 }

@@ -5,7 +5,9 @@ mod address;
 mod claim;
 mod condition;
 mod index;
+mod marks;
 mod pool;
+mod scale;
 mod serving;
 mod status;
 
@@ -13,8 +15,11 @@ use super::elf::{CLUSTER, IP_POOL as METAL3_POOL};
 use super::peer::DEPLOYMENT;
 use super::{Scene, System};
 use crate::config::Config;
-use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Source, Survey};
+use crate::model::{
+    Chain, Claim, Given, Kind, Object, ObjectRef, Observed, PendingLine, Role, Source, Survey,
+};
 use index::Index;
+use marks::Marks;
 use serving::{IN_CLUSTER_PROVIDER, OPENSHIFT_PROVIDERS};
 
 /// The system.
@@ -117,5 +122,22 @@ impl System for Capi {
 
     fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {
         (kind == CLAIM).then(|| claim::ask(object, scene))
+    }
+
+    fn template(&self, parent: (Kind, &Object)) -> Option<ObjectRef> {
+        scale::template_of(parent)
+    }
+
+    fn templates(&self) -> &'static [Kind] {
+        scale::TEMPLATES
+    }
+
+    fn scaled(
+        &self,
+        observed: &Observed,
+        parent: (Kind, &Object),
+        replicas: usize,
+    ) -> Option<Vec<(Kind, Object)>> {
+        scale::scaled(observed, parent, replicas)
     }
 }

@@ -4,10 +4,10 @@ use super::index::{For, Index};
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Adopt, Chain, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, Owner, Pool, Problem,
-    Survey, Write,
+    Action, Adopt, Chain, Chore, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, ObjectRef, Owner,
+    Pool, Problem, Survey, When, Write, hash,
 };
-use crate::systems::Scene;
+use crate::systems::{Scene, orphaned};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -26,25 +26,67 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         }
     };
     let name = object.text("/spec/claim/name").unwrap_or_default();
-    let claim = index.observed.find(&IP_CLAIM.at(object.namespace(), name));
+    let reference = IP_CLAIM.at(object.namespace(), name);
+    let found = index.observed.find(&reference);
+    let alone = index.serves && found.is_none() && orphan(object, &reference, index, survey);
     // Where a metal3 controller serves, its records are not mipam's to keep.
-    let claim = claim.filter(|_| index.serves);
-    let whose = claim.and_then(For::of);
+    let claim = found.filter(|_| index.serves);
+    let whose = claim.and_then(|c| index.whose(c));
     survey.holdings.push(Holding {
         address,
         seen_on,
         holder: claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() }),
         stands_for: whose.map(|w| w.name),
         pools: index.pool_of(object).map(|p| index.parsed(p).choice()),
-        adopt: if claim.is_some() { Adopt::Alone } else { Adopt::No },
+        adopt: match claim {
+            Some(_) => Adopt::Alone,
+            None if alone => Adopt::Never,
+            None => Adopt::No,
+        },
     });
 }
 
-/// The name that metal3 gives to the record of an address.
-fn name(pool: &Object, address: &str) -> String {
-    let prefix = pool.text("/spec/namePrefix").filter(|p| !p.is_empty()).unwrap_or_else(|| pool.name());
-    let name = format!("{prefix}-{}", address.replace([':', '.'], "-"));
-    name.trim_end_matches('-').to_owned()
+/// A record of ours whose claim is gone, or was never there: nobody would let go of it, or delete it.
+fn orphan(object: &Object, claim: &ObjectRef, index: &Index<'_>, survey: &mut Survey) -> bool {
+    let target = IP_ADDRESS.at(object.namespace(), object.name());
+    if !object.deleting() {
+        let known = index.pool_of(object).is_some();
+        survey.problems.extend(known.then(|| orphaned(&target, claim)));
+        return known;
+    }
+    if object.held_by(FINALIZER) && claim::pause(object, index).is_none() {
+        let free = Write { target, uid: object.uid().to_owned(), action: Action::Free(FINALIZER) };
+        let owner = Owner::of(NAME, IP_ADDRESS, object);
+        survey.chores.push(Chore { owner, writes: vec![free], when: When::Before });
+    }
+    true
+}
+
+/// The name that metal3 gives to the record of an address. Pools of several networks may have one prefix and the same
+/// addresses: the second to come has its own name in that of its records.
+fn name(pool: &Object, given: &Given, claim: &Owner, scene: &Scene<'_>) -> String {
+    let address = given.address.to_string().replace([':', '.'], "-");
+    let plain = format!("{}-{address}", prefix(pool));
+    let plain = plain.trim_end_matches('-');
+    let network = |name: &str| scene.pools.iter().find(|p| p.is_of(name)).map(|p| p.network.clone());
+    let place = |pool: &Object| format!("{}/{}", pool.namespace(), pool.name());
+    let rival = |other: &&Object| {
+        other.namespace() == pool.namespace() && other.name() < pool.name() && prefix(other) == prefix(pool)
+    };
+    let rivals = scene.observed.all(IP_POOL).iter().filter(rival).map(place);
+    let foreign = rivals.filter(|other| network(other) != network(&place(pool)));
+    let has = |name: String| scene.pools.iter().any(|p| p.is_of(&name) && p.contains(given.address));
+    let record = scene.observed.find(&IP_ADDRESS.at(pool.namespace(), plain));
+    let taken = record.is_some_and(|r| r.text("/spec/claim/name") != Some(&claim.name));
+    if taken || foreign.into_iter().any(has) {
+        return format!("{plain}-{:016x}", hash(place(pool).bytes()));
+    }
+    plain.to_owned()
+}
+
+/// What the names of a pool's records begin with.
+fn prefix(pool: &Object) -> &str {
+    pool.text("/spec/namePrefix").filter(|p| !p.is_empty()).unwrap_or_else(|| pool.name())
 }
 
 /// Gives a claim its address: the claim's finalizer, the record, the claim's status, and what a machine's
@@ -60,7 +102,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
         return Chain::new();
     };
     let Some(part) = scene.pools.iter().find(|p| p.name == given.pool) else { return Chain::new() };
-    let name = name(ip_pool, &given.address.to_string());
+    let name = name(ip_pool, given, &claim.owner, scene);
     let mut chain = vec![claim::hold(&claim.owner), record(claim, given, part, ip_pool, &name)];
     chain.push(claim::bind(object, &claim.owner, &name, scene.observed));
     chain.extend(For::of(object).map(|whose| machine::fill(&whose, given.address.to_string(), part)));

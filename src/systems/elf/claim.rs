@@ -1,12 +1,12 @@
 //! metal3's `IPClaims`: which want an address, what is missing on those that have one, and how they go.
 
 use super::address::{self, update};
-use super::index::{For, Index};
+use super::index::Index;
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Observed, Owner, PendingLine, PoolChoice,
-    Problem, Reason, Survey, When, Wish, Write,
+    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Observed, Owner, PendingLine, Problem, Reason,
+    Survey, When, Wish, Write,
 };
 use crate::systems::{cluster_paused, paused};
 use serde_json::json;
@@ -21,7 +21,7 @@ const ASKS: &str = "ipAddress";
 
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let owner = Owner::of(NAME, IP_CLAIM, object);
-    let stands_for = For::of(object).map(|w| w.holder());
+    let stands_for = index.whose(object).map(|w| w.holder());
     survey.known.extend(stands_for.clone().map(|h| (owner.clone(), h)));
     if !index.serves {
         return;
@@ -92,10 +92,10 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     }
     let parsed = index.parsed(ip_pool);
     let choice = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
-    match wish(object, choice) {
-        Ok(wish) => survey.claims.push(Claim {
+    match asked(object) {
+        Ok(asks) => survey.claims.push(Claim {
             owner,
-            wishes: vec![wish],
+            wishes: vec![Wish { device: "".into(), pools: choice, asks, one: true }],
             presets: Vec::new(),
             gate: Gate::Closed,
             stands_for,
@@ -108,14 +108,15 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
 }
 
 /// Why a claim must be left alone, also where it is being deleted.
-fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
-    let pool = index.pool_of(object);
-    let of_pool = |p: &Object| {
-        let cluster = p.text("/spec/clusterName").unwrap_or_default();
-        let why = paused(p).map(|why| format!("IPPool/{}: {why}", p.name()));
-        why.or_else(|| cluster_paused(index.observed, p.namespace(), cluster))
-    };
-    paused(object).or_else(|| pool.and_then(of_pool))
+pub(super) fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
+    paused(object).or_else(|| index.pool_of(object).and_then(|pool| pause_of_pool(pool, index)))
+}
+
+/// Why a pool must be left alone, and all that is from it.
+pub(super) fn pause_of_pool(pool: &Object, index: &Index<'_>) -> Option<String> {
+    let cluster = pool.text("/spec/clusterName").unwrap_or_default();
+    let why = paused(pool).map(|why| format!("IPPool/{}: {why}", pool.name()));
+    why.or_else(|| cluster_paused(index.observed, pool.namespace(), cluster))
 }
 
 /// Whom people know a claim by.
@@ -123,10 +124,10 @@ fn known<'a>(owner: &'a Arc<Owner>, stands_for: Option<&'a Holder>) -> (&'a Owne
     stands_for.map_or((owner, ""), |h| (&h.owner, &h.device))
 }
 
-fn wish(object: &Object, pools: PoolChoice) -> Result<Wish, String> {
-    let asks = object.annotation(ASKS).map(parse_address).transpose();
-    let asks: Option<IpAddr> = asks.map_err(|e| format!("annotation {ASKS}: {e}"))?;
-    Ok(Wish { device: "".into(), pools, asks, one: true })
+/// The address that a claim of a metal3 pool asks for.
+pub(in crate::systems) fn asked(object: &Object) -> Result<Option<IpAddr>, String> {
+    let asks = object.annotation(ASKS).filter(|text| !text.is_empty());
+    asks.map(parse_address).transpose().map_err(|e| format!("annotation {ASKS}: {e}"))
 }
 
 /// The claim of an object that a person names.
@@ -137,11 +138,11 @@ pub(super) fn ask(object: &Object, index: &Index<'_>) -> Result<Claim, String> {
     if let Some(why) = pause(object, index) {
         return Err(why);
     }
-    let stands_for = For::of(object).map(|w| w.holder());
+    let stands_for = index.whose(object).map(|w| w.holder());
     let parsed = index.pool_of(object).map(|p| index.parsed(p));
     let parsed = parsed.ok_or("its IPPool does not exist")?;
     let pools = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
-    let wish = Wish { device: "".into(), pools, asks: None, one: true };
+    let wish = Wish { device: "".into(), pools, asks: asked(object)?, one: true };
     // What has an address keeps it.
     let wishes = if index.addresses_of(object).is_empty() { vec![wish] } else { Vec::new() };
     let owner = Owner::of(NAME, IP_CLAIM, object);

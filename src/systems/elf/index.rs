@@ -1,8 +1,9 @@
 //! The objects of a survey, by the questions that are asked of them.
 
 use super::pool::{self, Parsed};
-use super::{IP_ADDRESS, IP_CLAIM, IP_POOL, NAME};
+use super::{IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, machine};
 use crate::model::{Holder, Object, Observed, Owner};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +19,11 @@ pub(super) struct For {
 }
 
 impl For {
+    /// This device of a machine.
+    pub(super) fn device(machine: &Object, device: usize) -> Self {
+        Self { namespace: machine.namespace().to_owned(), name: machine.name().to_owned(), device }
+    }
+
     /// What a claim says that it is for.
     pub(super) fn of(claim: &Object) -> Option<Self> {
         let mut parts = claim.annotation(OWNER)?.split('/');
@@ -55,56 +61,65 @@ pub(super) struct Index<'a> {
     pub(super) observed: &'a Observed,
     /// mipam serves the pools, rather than a metal3 controller.
     pub(super) serves: bool,
+    /// Who else serves the machines, so that mipam does not.
+    pub(super) left_to: Option<String>,
     claims: BTreeMap<(String, String), Vec<(usize, &'a Object)>>,
     addresses: BTreeMap<(&'a str, &'a str), Vec<&'a Object>>,
-    /// Who has the right to a name of a claim that several devices would give it.
-    names: BTreeMap<String, For>,
-    /// Every pool, read once, and how many records there are of it.
-    pools: BTreeMap<(&'a str, &'a str), (Parsed, u128)>,
+    /// The devices that would give a claim this name; the first has the right to it.
+    names: BTreeMap<String, Vec<For>>,
+    /// Every pool, read once.
+    pools: BTreeMap<(&'a str, &'a str), Parsed>,
     none: Parsed,
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(observed: &'a Observed, serves: bool) -> Self {
-        let mut claims: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for claim in observed.all(IP_CLAIM) {
-            if let Some(whose) = For::of(claim) {
-                claims.entry((whose.namespace, whose.name)).or_default().push((whose.device, claim));
-            }
-        }
+    pub(super) fn new(observed: &'a Observed, serves: bool, left_to: Option<String>) -> Self {
         let pool = |p: &'a Object| {
             let parsed = pool::read(p, serves && !p.deleting());
-            ((p.namespace(), p.name()), (parsed, 0))
+            ((p.namespace(), p.name()), parsed)
         };
-        let mut pools: BTreeMap<_, _> = observed.all(IP_POOL).iter().map(pool).collect();
+        let pools: BTreeMap<_, _> = observed.all(IP_POOL).iter().map(pool).collect();
         let mut addresses: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for address in observed.all(IP_ADDRESS) {
-            let text = |pointer: &str| address.text(pointer).unwrap_or_default();
-            addresses.entry((address.namespace(), text("/spec/claim/name"))).or_default().push(address);
-            if let Some((_, records)) = pools.get_mut(&(address.namespace(), text("/spec/pool/name"))) {
-                *records += 1;
-            }
+            let claim = address.text("/spec/claim/name").unwrap_or_default();
+            addresses.entry((address.namespace(), claim)).or_default().push(address);
         }
-        let mut names: BTreeMap<String, For> = BTreeMap::new();
+        let mut names: BTreeMap<String, Vec<For>> = BTreeMap::new();
         for machine in observed.all(super::ELF_MACHINE) {
-            for device in 0..machine.array(super::machine::DEVICES).len() {
-                let (namespace, name) = (machine.namespace().to_owned(), machine.name().to_owned());
-                let whose = For { namespace, name, device };
-                names.entry(whose.plain_name()).or_insert(whose);
+            for device in 0..machine.array(machine::DEVICES).len() {
+                let whose = For::device(machine, device);
+                names.entry(whose.plain_name()).or_default().push(whose);
             }
         }
-        Self { observed, serves, claims, addresses, names, pools, none: Parsed::default() }
+        let (claims, none) = (BTreeMap::new(), Parsed::default());
+        let mut index = Self { observed, serves, left_to, claims, addresses, names, pools, none };
+        for claim in observed.all(IP_CLAIM) {
+            if let Some(whose) = index.whose(claim) {
+                index.claims.entry((whose.namespace, whose.name)).or_default().push((whose.device, claim));
+            }
+        }
+        index
+    }
+
+    /// What a claim is for: what it says, or what SmartX's own controller meant, whose claims say nothing. The name alone
+    /// proves nothing: the one device that has it must carry the address of the claim, and our finalizer must
+    /// hold its machine, which is that controller's, too.
+    pub(super) fn whose(&self, claim: &Object) -> Option<For> {
+        if claim.annotation(OWNER).is_some() {
+            return For::of(claim);
+        }
+        let [one] = self.names.get(claim.name())?.as_slice() else { return None };
+        let machine = self.observed.find(&super::ELF_MACHINE.at(&one.namespace, &one.name))?;
+        let device = machine.array(machine::DEVICES).get(one.device)?;
+        let carried = device.get("ipAddrs").and_then(Value::as_array)?;
+        let records = self.addresses_of(claim);
+        let shown = records.iter().filter_map(|r| r.at("/spec/address")).any(|a| carried.contains(a));
+        (shown && machine.held_by(machine::FINALIZER)).then(|| one.clone())
     }
 
     /// What a pool is to the planner.
     pub(super) fn parsed(&self, pool: &'a Object) -> &Parsed {
-        self.pools.get(&(pool.namespace(), pool.name())).map_or(&self.none, |(parsed, _)| parsed)
-    }
-
-    /// Has the pool more addresses than there are records of it? What the ledger has besides is for the planner.
-    pub(super) fn has_room(&self, pool: &'a Object) -> bool {
-        let known = self.pools.get(&(pool.namespace(), pool.name()));
-        known.is_some_and(|(parsed, records)| *records < parsed.size())
+        self.pools.get(&(pool.namespace(), pool.name())).unwrap_or(&self.none)
     }
 
     /// Has another device more right to the name of this claim?
@@ -112,7 +127,7 @@ impl<'a> Index<'a> {
         let name = whose.plain_name();
         let found = self.observed.find(&IP_CLAIM.at(namespace, &name));
         found.is_some_and(|claim| For::of(claim).as_ref() != Some(whose))
-            || self.names.get(&name).is_some_and(|first| first != whose)
+            || self.names.get(&name).is_some_and(|all| all.first() != Some(whose))
     }
 
     /// The claims for the devices of a machine.

@@ -3,21 +3,20 @@
 
 use super::address::edit_machine;
 use super::claim;
-use super::index::{For, Index, OWNER};
-use super::pool::Parsed;
-use super::select::{self, Selected};
-use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, MACHINE, NAME};
-use crate::addr::{Family, parse_address};
+use super::index::{For, Index};
+use super::select::CLONED_FROM;
+use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, MACHINE, NAME, opening};
+use crate::addr::parse_address;
 use crate::model::{
-    Action, Adopt, Chain, Chore, Edit, Edited, Holder, Holding, Kind, Make, Object, Observed, Owner,
-    PendingLine, Pool, Problem, Reason, Survey, When, Write, hash,
+    Action, Adopt, Chain, Chore, Claim, Edit, Edited, Gate, Holder, Holding, Kind, Object, Observed, Owner,
+    PendingLine, Pool, Problem, Reason, Survey, When, Wish, Write,
 };
 use crate::systems::{cluster_paused, paused};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 
 /// Ours: as long as it is there, the machine has claims to be taken away.
-const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-k8s.io";
+pub(super) const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-k8s.io";
 
 /// CAPE's: as long as it is there, the virtual machine may run.
 const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
@@ -30,7 +29,8 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let claims = index.claims_for(object);
     holdings(object, index, survey);
     if object.deleting() {
-        if object.held_by(FINALIZER) && !object.held_by(CAPE) && pause(object, index).is_none() {
+        let ours = object.held_by(FINALIZER) && index.left_to.is_none();
+        if ours && !object.held_by(CAPE) && pause(object, index).is_none() {
             let writes = leave(object, index);
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
@@ -65,49 +65,20 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
                     };
                     survey.pending.push(wait(Some(device), Reason::Unreconciled, why));
                 }
-                // The claim itself is served, or says why not.
-                None => {}
+                // The claim itself is served, or says why not, unless it can be made where there is room.
+                None => survey.openings.extend(opening::elsewhere(object, device, claim, index)),
             }
             continue;
         }
         if let Some((_, claim)) = claims.iter().find(|(d, _)| *d == device) {
-            let why = format!("IPClaim/{} is being deleted; a new one is made when it is gone", claim.name());
-            survey.pending.push(wait(Some(device), Reason::Unreconciled, why));
+            survey.pending.push(wait(Some(device), Reason::Unreconciled, going(claim)));
             continue;
         }
-        let selected = select::pool_of(object, &object.array(DEVICES)[device], index);
-        match selected.and_then(|s| usable(s, index)) {
-            Ok(Selected { pool, others }) => {
-                if !others.is_empty() {
-                    let message = format!(
-                        "device {device} uses IPPool {}/{}; {} would have done as well",
-                        pool.namespace(),
-                        pool.name(),
-                        others.join(" and ")
-                    );
-                    survey.warnings.push(format!("{owner}: {message}"));
-                }
-                let writes = vec![hold(object), make_claim(object, device, pool, index)];
-                survey.chores.push(Chore { owner: owner.clone(), writes, when: When::Before });
-            }
+        match opening::fresh(object, device, index) {
+            Ok(opening) => survey.openings.push(opening),
             Err(why) => survey.pending.push(wait(Some(device), Reason::NoMatchingPool, why)),
         }
     }
-}
-
-/// A device of this network type must have IPv4.
-fn usable<'a>(selected: Selected<'a>, index: &Index<'a>) -> Result<Selected<'a>, String> {
-    let pool = selected.pool;
-    let Parsed { pools, problems } = index.parsed(pool);
-    if pools.iter().any(|p| p.family == Family::V4) {
-        return Ok(selected);
-    }
-    let why = problems.first().map_or("it has no IPv4 addresses", String::as_str);
-    Err(format!(
-        "IPPool {}/{} cannot serve a device of networkType IPV4: {why}",
-        pool.namespace(),
-        pool.name()
-    ))
 }
 
 /// Does this device wait for an address?
@@ -139,6 +110,9 @@ pub(super) fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, Str
     if let Some(why) = pause(object, index) {
         return Some((Reason::Paused, why));
     }
+    if index.left_to.is_some() {
+        return Some((Reason::Unreconciled, "another controller serves it".to_owned()));
+    }
     if owner_machine(object).is_none() {
         return Some((Reason::Unreconciled, "it has no owner Machine yet".to_owned()));
     }
@@ -159,51 +133,52 @@ pub(super) fn not_yet(object: &Object, index: &Index<'_>) -> Option<(Reason, Str
     None
 }
 
+/// What the devices of a machine would claim that a person names.
+pub(super) fn ask(object: &Object, index: &Index<'_>) -> Result<Claim, String> {
+    if object.deleting() {
+        return Err("it is being deleted".to_owned());
+    }
+    if let Some((_, why)) = not_yet(object, index) {
+        return Err(why);
+    }
+    let devices = object.array(DEVICES);
+    if !devices.iter().any(|d| d.get("networkType").and_then(Value::as_str) == Some("IPV4")) {
+        return Err("it has no network device of networkType IPV4".to_owned());
+    }
+    let (mut wishes, mut problem) = (Vec::new(), None);
+    for at in (0..devices.len()).filter(|at| wants(object, *at)) {
+        let pools = match index.claims_for(object).iter().find(|(d, _)| *d == at) {
+            Some((_, claim)) if claim.deleting() => Err(going(claim)),
+            Some((_, claim)) => {
+                let pool = index.pool_of(claim).ok_or("the IPPool of its claim does not exist");
+                pool.map(|pool| index.parsed(pool).choice_for_device()).map_err(str::to_owned)
+            }
+            None => opening::fresh(object, at, index).map(|opening| opening.pools()),
+        };
+        match pools {
+            Ok(pools) => wishes.push(Wish { device: at.to_string().into(), pools, asks: None, one: true }),
+            Err(why) => drop(problem.get_or_insert(why)),
+        }
+    }
+    if let (Some(why), true) = (problem, wishes.is_empty()) {
+        return Err(why);
+    }
+    let owner = Owner::of(NAME, ELF_MACHINE, object);
+    Ok(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Asked, stands_for: None })
+}
+
+/// Why a device waits whose claim goes.
+fn going(claim: &Object) -> String {
+    format!("IPClaim/{} is being deleted; a new one is made when it is gone", claim.name())
+}
+
 /// Our finalizer on the machine.
-fn hold(object: &Object) -> Write {
+pub(super) fn hold(object: &Object) -> Write {
     Write {
         target: ELF_MACHINE.at(object.namespace(), object.name()),
         uid: object.uid().to_owned(),
         action: Action::Update(Edit::hold(FINALIZER, |object| paused(object).is_some())),
     }
-}
-
-/// The claim for a device.
-fn make_claim(object: &Object, device: usize, pool: &Object, index: &Index<'_>) -> Write {
-    let whose = For { namespace: object.namespace().to_owned(), name: object.name().to_owned(), device };
-    let text = whose.text();
-    let name = claim_name(&whose, pool.namespace(), index);
-    let target = IP_CLAIM.at(pool.namespace(), &name);
-    let same_text = text.clone();
-    let (namespace, pool, serves) = (pool.namespace().to_owned(), pool.name().to_owned(), index.serves);
-    let build = move |_: &[Object]| {
-        let mut metadata = json!({ "name": name, "namespace": namespace, "annotations": { (OWNER): text } });
-        if serves {
-            metadata["finalizers"] = json!([claim::FINALIZER]);
-        }
-        Object(json!({
-            "apiVersion": "ipam.metal3.io/v1alpha1",
-            "kind": "IPClaim",
-            "metadata": metadata,
-            "spec": { "pool": {
-                "apiVersion": "ipam.metal3.io/v1alpha1", "kind": IP_POOL.kind, "name": pool, "namespace": namespace,
-            } },
-        }))
-    };
-    let same = move |claim: &Object| claim.annotation(OWNER) == Some(&same_text) && !claim.deleting();
-    Write { target, uid: String::new(), action: Action::Create(Make::new(build, same)) }
-}
-
-/// Namespace, name and device; with a hash where that is too long, or somebody else's.
-fn claim_name(whose: &For, namespace: &str, index: &Index<'_>) -> String {
-    const LONGEST: usize = 253;
-    let plain = whose.plain_name();
-    if plain.len() <= LONGEST && !index.name_is_taken(whose, namespace) {
-        return plain;
-    }
-    let room = LONGEST - 17;
-    let start = plain.get(..room.min(plain.len())).unwrap_or(&plain);
-    format!("{}-{:016x}", start.trim_end_matches(['-', '.']), hash(whose.text().bytes()))
 }
 
 /// Takes all claims of a machine away, then our finalizer. They are found by whom they name: the pool and the
@@ -249,7 +224,7 @@ pub(super) fn fill(whose: &For, address: String, pool: &Pool) -> Write {
 
 /// The device of a machine, from the record that a pass before this one or a metal3 controller made.
 fn from_record(object: &Object, device: usize, record: &Object) -> Result<Write, String> {
-    let whose = For { namespace: object.namespace().to_owned(), name: object.name().to_owned(), device };
+    let whose = For::device(object, device);
     let text = |key: &str| record.text(key).map(str::to_owned);
     let address = text("/spec/address").unwrap_or_default();
     let prefix = record.at("/spec/prefix").and_then(Value::as_u64).and_then(|p| u8::try_from(p).ok());
@@ -354,42 +329,27 @@ fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     }
 }
 
-/// The claims that a template's machines would make.
+/// The machines that a template would make.
 pub(super) fn scaled(
     observed: &Observed,
     template: &Object,
     is_there: impl Fn(&Object) -> bool,
     replicas: usize,
 ) -> Vec<(Kind, Object)> {
-    let index = Index::new(observed, true);
     let there = observed.all(ELF_MACHINE).iter();
     let there = there.filter(|m| m.namespace() == template.namespace() && !m.deleting() && is_there(m));
-    let new = replicas.saturating_sub(there.count());
-    let devices = template.array("/spec/template/spec/network/devices");
-    let mut made = Vec::new();
-    for number in 0..new {
-        for (at, device) in devices.iter().enumerate() {
-            let empty = device.get("ipAddrs").and_then(Value::as_array).is_none_or(Vec::is_empty);
-            if device.get("networkType").and_then(Value::as_str) != Some("IPV4") || !empty {
-                continue;
-            }
-            let pool = select::choose(template.namespace(), device, Some(template), &index);
-            let (pool, namespace) = match &pool {
-                Ok(s) => (s.pool.name(), s.pool.namespace()),
-                Err(_) => ("", template.namespace()),
-            };
-            made.push((
-                IP_CLAIM,
-                Object(json!({
-                    "apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPClaim",
-                    "metadata": {
-                        "name": format!("{}-new-{number}-{at}", template.name()), "namespace": namespace,
-                        "uid": format!("new-{number}-{at}"),
-                    },
-                    "spec": { "pool": { "name": pool } },
-                })),
-            ));
-        }
-    }
-    made
+    let new = |number: usize| {
+        let name = format!("{}-new-{number}", template.name());
+        let object = json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": ELF_MACHINE.kind,
+            "metadata": {
+                "name": name, "namespace": template.namespace(), "uid": format!("new-{number}"),
+                "annotations": { (CLONED_FROM): template.name() }, "finalizers": [CAPE],
+                "ownerReferences": [{ "kind": MACHINE.kind, "name": name }],
+            },
+            "spec": template.at("/spec/template/spec"),
+        });
+        (ELF_MACHINE, Object(object))
+    };
+    (there.count()..replicas).map(new).collect()
 }

@@ -5,6 +5,7 @@ mod address;
 mod claim;
 mod index;
 mod machine;
+mod opening;
 pub(super) mod peer;
 pub(super) mod pool;
 mod select;
@@ -14,6 +15,7 @@ use super::peer::{DEPLOYMENT, LEASE};
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Sign, Source, Survey};
+pub(super) use claim::asked;
 use index::Index;
 use peer::Mode;
 
@@ -35,10 +37,13 @@ pub const IP_ADDRESS: Kind = Kind { kind: "IPAddress", plural: "ipaddresses", ..
 const CAPI_VERSIONS: &[&str] = &["v1beta2", "v1beta1"];
 pub(super) const MACHINE: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Machine", "machines");
 pub(super) const CLUSTER: Kind = Kind::namespaced("cluster.x-k8s.io", CAPI_VERSIONS, "Cluster", "clusters");
-const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
+pub(super) const MACHINE_DEPLOYMENT: Kind =
+    Kind { kind: "MachineDeployment", plural: "machinedeployments", ..MACHINE };
 
 /// What metal3's controller is known by.
 const CONTROLLER: Sign = Sign::Label("cluster.x-k8s.io/provider", "ipam-metal3");
+/// What SmartX's own controller for static addresses is known by.
+const SMARTX: Sign = Sign::Label("cluster.x-k8s.io/provider", "infrastructure-cape-static-ip");
 const ITS_LEASE: Sign = Sign::Name("controller-leader-election-ipam-capm3");
 
 const SOURCES: &[Source] = &[
@@ -50,6 +55,7 @@ const SOURCES: &[Source] = &[
     Source { kind: MACHINE, role: Role::Owner },
     Source { kind: CLUSTER, role: Role::Owner },
     Source { kind: DEPLOYMENT, role: Role::Peer(CONTROLLER) },
+    Source { kind: DEPLOYMENT, role: Role::Peer(SMARTX) },
     Source { kind: LEASE, role: Role::Peer(ITS_LEASE) },
 ];
 
@@ -76,7 +82,8 @@ impl System for Elf {
         if let Mode::Defer(Some(why)) = &mode {
             survey.warnings.push(why.clone());
         }
-        let index = Index::new(observed, mode == Mode::Serve);
+        let index = Index::new(observed, mode == Mode::Serve, peer::of_machines(observed, config));
+        survey.warnings.extend(index.left_to.clone().filter(|_| !observed.all(ELF_MACHINE).is_empty()));
         for object in observed.all(IP_POOL) {
             pool::survey(object, &index, &mut survey);
         }
@@ -108,13 +115,16 @@ impl System for Elf {
     }
 
     fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {
+        let index = || Index::new(scene.observed, true, peer::of_machines(scene.observed, scene.config));
         match kind {
-            k if k == IP_CLAIM => Some(claim::ask(object, &Index::new(scene.observed, true))),
-            k if k == ELF_MACHINE => Some(Err(
-                "its addresses come from its IPClaims: run reconcile, or name one of them".to_owned(),
-            )),
+            k if k == IP_CLAIM => Some(claim::ask(object, &index())),
+            k if k == ELF_MACHINE => Some(machine::ask(object, &index())),
             _ => None,
         }
+    }
+
+    fn by_claims(&self, kind: Kind) -> bool {
+        kind == ELF_MACHINE
     }
 
     fn parents(&self) -> &'static [Kind] {

@@ -1,6 +1,6 @@
-//! Who serves metal3's pools: mipam, or a metal3 controller that is visible in the cluster.
+//! Who serves metal3's pools and the machines: mipam, or a controller that is visible in the cluster.
 
-use super::{CONTROLLER, ITS_LEASE};
+use super::{CONTROLLER, ITS_LEASE, NAME, SMARTX};
 use crate::config::{Config, Metal3};
 use crate::model::Observed;
 use crate::systems::peer::{DEPLOYMENT, deployed, leased};
@@ -37,4 +37,13 @@ pub(in crate::systems) fn mode(observed: &Observed, config: &Config) -> Mode {
         )));
     }
     Mode::Serve
+}
+
+/// Why machines are left alone: SmartX's own controller serves them, and would make a second claim for each device.
+pub(super) fn of_machines(observed: &Observed, config: &Config) -> Option<String> {
+    let name =
+        deployed(observed, SMARTX).filter(|_| !config.beside_peer.iter().any(|system| system == NAME))?;
+    Some(format!(
+        "{name} serves ElfMachines, so mipam leaves them to it; scale it to 0 to hand them over, or set `beside-peer: [{NAME}]`"
+    ))
 }

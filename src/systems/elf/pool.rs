@@ -1,9 +1,13 @@
 //! metal3's `IPPools` as pools: one for each part with a prefix, gateway and name servers of its own.
 
 use super::index::Index;
-use super::{IP_POOL, NAME};
+use super::{IP_ADDRESS, IP_POOL, NAME, claim};
 use crate::addr::{Family, Span, SpanSet, number, parse_address, parse_span, subnet};
-use crate::model::{Match, Network, Object, Order, Pool, PoolChoice, PoolOrigin, Problem, Survey};
+use crate::model::{
+    Action, Chore, Match, Network, Object, Observed, Order, Owner, Pool, PoolChoice, PoolOrigin, Problem,
+    Survey, When, Write,
+};
+use crate::systems::capi;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -15,6 +19,36 @@ pub(super) fn survey<'a>(object: &'a Object, index: &Index<'a>, survey: &mut Sur
     survey.pools.extend(pools.iter().cloned());
     let reference = IP_POOL.at(object.namespace(), object.name());
     survey.problems.extend(problems.iter().map(|p| Problem::new("Unreadable", &reference, p)));
+    let held = index.serves && object.deleting() && object.held_by(FINALIZER);
+    if held && claim::pause_of_pool(object, index).is_none() && !in_use(object, index.observed) {
+        let free = Write { target: reference, uid: object.uid().to_owned(), action: Action::Free(FINALIZER) };
+        let owner = Owner::of(NAME, IP_POOL, object);
+        survey.chores.push(Chore { owner, writes: vec![free], when: When::Before });
+    }
+}
+
+/// What metal3 puts on every pool; where mipam serves instead, nobody else would take it off again.
+const FINALIZER: &str = "ippool.ipam.metal3.io";
+
+/// Is there a record of this pool, of either kind?
+fn in_use(pool: &Object, observed: &Observed) -> bool {
+    records(observed).any(|(of, _, _)| of == (pool.namespace(), pool.name()))
+}
+
+/// The records of metal3's pools: of which pool, for which claim, and the address. Cluster API's come last.
+pub(super) fn records(observed: &Observed) -> impl Iterator<Item = ((&str, &str), &str, &Value)> {
+    let of_metal3 = |r: &&Object| {
+        let kind = r.text("/spec/poolRef/kind").unwrap_or_default();
+        r.text("/spec/poolRef/apiGroup") == Some(IP_POOL.group)
+            && [IP_POOL.kind, IP_POOL.plural].contains(&kind)
+    };
+    let own = observed.all(IP_ADDRESS).iter().map(|r| (r, "/spec/pool/name", "/spec/claim/name"));
+    let capi = observed.all(capi::ADDRESS).iter().filter(of_metal3);
+    let capi = capi.map(|r| (r, "/spec/poolRef/name", "/spec/claimRef/name"));
+    own.chain(capi).map(|(r, pool, claim)| {
+        let text = |at: &str| r.text(at).unwrap_or_default();
+        ((r.namespace(), text(pool)), text(claim), r.at("/spec/address").unwrap_or(&Value::Null))
+    })
 }
 
 /// What an `IPPool` is to the planner.
@@ -36,12 +70,6 @@ impl Parsed {
     pub(super) fn choice_for_device(&self) -> PoolChoice {
         let v4 = self.pools.iter().filter(|p| p.family == Family::V4);
         PoolChoice::Named(v4.map(|p| p.name.clone()).collect())
-    }
-
-    /// How many addresses its ranges have.
-    pub(super) fn size(&self) -> u128 {
-        let ranges = self.pools.iter().flat_map(|p| &p.ranges);
-        ranges.fold(0, |sum, r| sum.saturating_add(r.len().unwrap_or(u128::MAX)))
     }
 }
 

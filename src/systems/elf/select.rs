@@ -1,4 +1,4 @@
-//! Which `IPPool` a device of a machine uses: the first of four steps that finds one.
+//! Which `IPPools` a device of a machine can use: those of the first of four steps that finds any.
 
 use super::index::Index;
 use super::{IP_POOL, TEMPLATE};
@@ -19,52 +19,29 @@ const COMMON: &str = "default";
 /// Where the default pool lives.
 const CAPE: &str = "cape-system";
 
-/// The pool of a device, and the others that were as good.
-pub(super) struct Selected<'a> {
-    pub(super) pool: &'a Object,
-    pub(super) others: Vec<String>,
-}
-
-/// The pool, or why there is none.
-pub(super) fn pool_of<'a>(
+/// The pools that a device can use, the best first, or why there is none.
+pub(super) fn pools_of<'a>(
     machine: &Object,
     device: &Value,
     index: &Index<'a>,
-) -> Result<Selected<'a>, String> {
-    let template = machine
-        .annotation(CLONED_FROM)
-        .and_then(|name| index.observed.find(&TEMPLATE.at(machine.namespace(), name)));
-    choose(machine.namespace(), device, template, index)
-}
-
-/// The same for a machine that only has a template so far.
-pub(super) fn choose<'a>(
-    namespace: &str,
-    device: &Value,
-    template: Option<&Object>,
-    index: &Index<'a>,
-) -> Result<Selected<'a>, String> {
+) -> Result<Vec<&'a Object>, String> {
+    let namespace = machine.namespace();
     if let Some(name) = asked(device) {
-        let found = named(index, &[namespace, COMMON], name);
-        return found.ok_or_else(|| format!("addressesFromPools names IPPool {name:?}, which is neither in namespace {namespace} nor in {COMMON}"));
+        return named(index, &[namespace, COMMON], name)
+            .map_err(|why| format!("addressesFromPools names {why}"));
     }
+    let template =
+        machine.annotation(CLONED_FROM).and_then(|name| index.observed.find(&TEMPLATE.at(namespace, name)));
     let label = |key: &str| template.and_then(|t| t.label(key)).filter(|v| !v.is_empty());
     if let Some(name) = label(NAME) {
         let places = [label(NAMESPACE).unwrap_or(namespace), COMMON];
-        let found = named(index, &places, name);
-        return found.ok_or_else(|| {
-            format!(
-                "its template names IPPool {name:?}, which is neither in namespace {} nor in {COMMON}",
-                places[0]
-            )
-        });
+        return named(index, &places, name).map_err(|why| format!("its template names {why}"));
     }
     let labels: Vec<(&str, &str)> =
         [GROUP, NETWORK].into_iter().filter_map(|k| Some((k, label(k)?))).collect();
     if !labels.is_empty() {
         let bears = |p: &Object| labels.iter().all(|(k, v)| p.label(k) == Some(v));
-        let found = first(index, &[namespace, COMMON], bears);
-        return found.ok_or_else(|| {
+        return labelled(index, &[namespace, COMMON], bears).ok_or_else(|| {
             let wanted: Vec<String> = labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
             format!(
                 "no IPPool in namespace {namespace} or {COMMON} has the labels of its template ({})",
@@ -72,8 +49,8 @@ pub(super) fn choose<'a>(
             )
         });
     }
-    let seed = first(index, &[CAPE], |p| p.label(DEFAULT).is_some());
-    let later = || first(index, &[namespace, COMMON], |p| p.label(IS_DEFAULT) == Some("true"));
+    let seed = labelled(index, &[CAPE], |p| p.label(DEFAULT).is_some());
+    let later = || labelled(index, &[namespace, COMMON], |p| p.label(IS_DEFAULT) == Some("true"));
     seed.or_else(later).ok_or_else(|| {
         format!(
             "its template names no IPPool, and there is no default one (label {DEFAULT} in namespace {CAPE})"
@@ -90,19 +67,32 @@ fn asked(device: &Value) -> Option<&str> {
     (metal3 && kind).then(|| text("name")).filter(|n| !n.is_empty())
 }
 
-fn named<'a>(index: &Index<'a>, namespaces: &[&str], name: &str) -> Option<Selected<'a>> {
-    let pool = namespaces.iter().find_map(|n| index.observed.find(&IP_POOL.at(n, name)))?;
-    Some(Selected { pool, others: Vec::new() })
+/// The pool of that name in the first of these namespaces that has one.
+fn named<'a>(index: &Index<'a>, namespaces: &[&str], name: &str) -> Result<Vec<&'a Object>, String> {
+    let found: Vec<_> = namespaces.iter().filter_map(|n| index.observed.find(&IP_POOL.at(n, name))).collect();
+    match (found.iter().find(|p| !p.deleting()), found.first()) {
+        (Some(pool), _) => Ok(vec![pool]),
+        (None, Some(pool)) => Err(format!("{}, which is being deleted", title(pool))),
+        (None, None) => {
+            Err(format!("IPPool {name:?}, which is neither in namespace {} nor in {COMMON}", namespaces[0]))
+        }
+    }
 }
 
-/// The first namespace with pools that fit; in it the lowest name that has room, else the lowest.
-fn first<'a>(index: &Index<'a>, namespaces: &[&str], fits: impl Fn(&Object) -> bool) -> Option<Selected<'a>> {
+/// The pools that fit, in the first of these namespaces that has any.
+fn labelled<'a>(
+    index: &Index<'a>,
+    namespaces: &[&str],
+    fits: impl Fn(&Object) -> bool,
+) -> Option<Vec<&'a Object>> {
     let of = |namespace: &&str| -> Vec<&'a Object> {
         let all = index.observed.all(IP_POOL).iter();
         all.filter(|p| p.namespace() == *namespace && !p.deleting() && fits(p)).collect()
     };
-    let hits = namespaces.iter().map(of).find(|hits| !hits.is_empty())?;
-    let pool = hits.iter().find(|p| index.has_room(p)).or(hits.first()).copied()?;
-    let others = hits.iter().filter(|p| p.name() != pool.name());
-    Some(Selected { pool, others: others.map(|p| format!("{}/{}", p.namespace(), p.name())).collect() })
+    namespaces.iter().map(of).find(|hits| !hits.is_empty())
+}
+
+/// As people call a pool.
+pub(super) fn title(pool: &Object) -> String {
+    format!("IPPool {}/{}", pool.namespace(), pool.name())
 }

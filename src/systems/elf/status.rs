@@ -1,6 +1,7 @@
 //! The status of metal3's pools, once at the end of a pass.
 
-use super::{IP_ADDRESS, IP_POOL};
+use super::IP_POOL;
+use super::pool::records;
 use crate::model::{Action, Chain, Edit, Edited, Object, Write, timestamp};
 use crate::systems::{Scene, cluster_paused, paused};
 use serde_json::{Map, Value, json};
@@ -13,11 +14,8 @@ const LARGEST: usize = 4_000;
 
 pub(super) fn closing(scene: &Scene<'_>) -> Vec<Chain> {
     let mut indexes: BTreeMap<(&str, &str), Map<String, Value>> = BTreeMap::new();
-    for address in scene.observed.all(IP_ADDRESS) {
-        let pool = (address.namespace(), address.text("/spec/pool/name").unwrap_or_default());
-        let claim = address.text("/spec/claim/name").unwrap_or_default().to_owned();
-        let ip = address.at("/spec/address").cloned().unwrap_or_default();
-        indexes.entry(pool).or_default().insert(claim, ip);
+    for (pool, claim, address) in records(scene.observed) {
+        indexes.entry(pool).or_default().insert(claim.to_owned(), address.clone());
     }
     let left_alone = |pool: &&Object| {
         let cluster = pool.text("/spec/clusterName").unwrap_or_default();

@@ -99,7 +99,7 @@ impl System for Nodes {
     }
 
     /// A ClusterCIDR is kept before the first block of it is on a Node, whichever it was given from.
-    fn opening(&self, given: &[&Given], scene: &Scene<'_>) -> Vec<Chain> {
+    fn beforehand(&self, given: &[&Given], scene: &Scene<'_>) -> Vec<Chain> {
         let blocks: SpanSet = given.iter().filter_map(|g| Some(subnet(g.address, g.block?))).collect();
         let free = scene.observed.all(CLUSTER_CIDR).iter().filter(|o| !o.deleting() && !o.held_by(FINALIZER));
         let used = free.filter(|o| paused(o).is_none() && is_used(o, &blocks));

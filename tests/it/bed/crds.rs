@@ -155,6 +155,12 @@ impl Bed {
             })
             .await;
             rest::list(&client, &kind.path("", "")).await.must(name);
+            // A server says a little later what it serves.
+            let made = text(&spec["names"]["kind"]);
+            eventually(&format!("{api_version} {made} to be announced"), patience, async || {
+                rest::discover(&client, &api_version, &made).await.map(drop)
+            })
+            .await;
             if version["storage"] == json!(true) {
                 self.customs.lock().expect("customs").insert(name.to_owned(), kind);
             }

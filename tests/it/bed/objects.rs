@@ -163,8 +163,17 @@ impl Bed {
     /// A JSON merge patch on one object.
     pub fn merge(&self, api_version: &str, kind: &str, namespace: &str, name: &str, patch: &Value) -> Value {
         self.block_on(async {
-            let path = self.kind(api_version, kind).await.path(namespace, name);
-            rest::merge(&self.client(ADMIN), &path, patch).await.must(&path)
+            let kind = self.kind(api_version, kind).await;
+            let path = kind.path(namespace, name);
+            let made = rest::merge(&self.client(ADMIN), &path, patch).await.must(&path);
+            // What a controller would have said there is dropped by the server everywhere else.
+            match patch.get("status").filter(|_| kind.status) {
+                Some(status) => {
+                    let (path, patch) = (format!("{path}/status"), json!({ "status": status }));
+                    rest::merge(&self.client(ADMIN), &path, &patch).await.must(&path)
+                }
+                None => made,
+            }
         })
     }
 

@@ -242,6 +242,32 @@ fn bug_22_the_pool_is_not_found_at_deletion() {
     }
 }
 
+/// SmartX (read): where the template is gone, the pool cannot be worked out again, and the deletion is stuck. Here it
+/// need not be (`machine::leave`).
+#[test]
+fn the_template_is_gone_at_deletion() {
+    let world = world(&[("lab", range("10.0.0.10", "10.0.0.12"))], &[]);
+    let template = json!({
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "ElfMachineTemplate",
+        "metadata": { "name": "t", "namespace": "ns", "labels": { "cluster.x-k8s.io/ip-pool-name": "lab" } },
+        "spec": { "template": { "spec": {} } },
+    });
+    put(&world, &template);
+    let [owner, mut elf] = machine("m");
+    elf["metadata"]["annotations"] = json!({ "cluster.x-k8s.io/cloned-from-name": "t" });
+    elf["spec"]["network"]["devices"][0].as_object_mut().unwrap().remove("addressesFromPools");
+    put(&world, &owner);
+    put(&world, &elf);
+    clean(&world);
+    assert_eq!(given(&world, "ns-m-0").as_deref(), Some("10.0.0.10"));
+    let kind = mipam::systems::kind_of("infrastructure.cluster.x-k8s.io", "ElfMachineTemplate").unwrap();
+    world.delete(&kind.at("ns", "t"), false);
+    destroy(&world, "m");
+    clean(&world);
+    let left = [ELF_MACHINE, IP_CLAIM, IP_ADDRESS].map(|kind| count(&world, kind));
+    assert_eq!((left, entries(&world).len()), ([0, 0, 0], 0));
+}
+
 /// metal3#988: the first claim that fails ends the loop. Here each claim is its own chain (`apply::write`).
 #[test]
 fn bug_27_one_bad_claim_pool_or_machine_blocks_the_rest() {
@@ -393,6 +419,22 @@ fn an_ipv6_prefix_makes_no_netmask() {
     let outcome = clean(&world);
     assert_eq!(count(&world, IP_CLAIM), 0);
     assert!(outcome.report.pending[0].message.contains("no IPv4 addresses"), "{:?}", outcome.report.pending);
+
+    // A record that somebody else has made.
+    let world = World::new("ipam-config: {metal3: defer}");
+    put(&world, &pool("lab", &range("10.0.0.10", "10.0.0.12")));
+    machine("m").iter().for_each(|o| put(&world, o));
+    clean(&world);
+    let metadata = json!({ "name": "p-1", "namespace": "ns" });
+    let spec = json!({ "address": "10.0.0.10", "prefix": 64, "claim": { "name": "ns-m-0" }, "pool": { "name": "lab" } });
+    put(&world, &json!({ "apiVersion": API, "kind": "IPAddress", "metadata": metadata, "spec": spec }));
+    let outcome = clean(&world);
+    assert_eq!(devices(&world, "m").get("netmask"), None);
+    assert!(
+        outcome.report.pending[0].message.contains("no IPv4 address with a prefix"),
+        "{:?}",
+        outcome.report
+    );
 }
 
 /// A machine whose finalizer was taken off by force leaves its claim behind: that is said, and the claim stays.

@@ -3,6 +3,7 @@
 //! stands against it. Where mipam does not serve the peer's kinds yet, the same failure is played on what it has:
 //! OpenShift machines and the ledger.
 
+mod capi;
 mod leaks;
 mod metal3;
 mod nodes;

@@ -47,7 +47,7 @@ pub fn survive(config: &Config, observed: Observed) {
         problems: Vec::new(),
         notes: Vec::new(),
     };
-    let sight = Sight::of(seen, config);
+    let sight = Sight::of(seen, config, &|_| ());
     let scope = Scope::default();
     let decision = decide(sight.world(&scope, 100));
     let scene = sight.scene(config, 100);

@@ -1,0 +1,128 @@
+//! What was seen and what the systems make of it, in the form in which it is decided on.
+
+use crate::config::Config;
+use crate::model::{Chore, PendingLine, Pool, Reason, Seconds, Survey, When};
+use crate::observe::Observation;
+use crate::plan::{self, Scope, World};
+use crate::systems::{self, Scene};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Changes what the systems found before it is decided on, e.g. by one more claim.
+pub type Adjust<'a> = &'a dyn Fn(&mut Sight);
+
+/// What was seen, and what the systems make of it.
+pub struct Sight {
+    /// What was seen.
+    pub seen: Observation,
+    /// What the systems make of it.
+    pub survey: Survey,
+    /// Every pool, in order.
+    pub pools: Arc<[Pool]>,
+    /// For each opening of the survey the site that is chosen.
+    pub placed: Vec<Option<usize>>,
+}
+
+impl Sight {
+    /// What the systems make of what was seen.
+    pub fn of(seen: Observation, config: &Config, adjust: Adjust<'_>) -> Self {
+        let mut sight = Self { seen, survey: Survey::default(), pools: Arc::new([]), placed: Vec::new() };
+        sight.survey(config, adjust);
+        sight
+    }
+
+    /// Surveys anew, after what was seen has changed.
+    pub fn survey(&mut self, config: &Config, adjust: Adjust<'_>) {
+        let Survey { known, warnings, .. } = std::mem::take(&mut self.survey);
+        self.survey = survey(&self.seen, config);
+        // Whoever was taken away since is reported as what it was, and what was said stays said.
+        self.survey.known.extend(known);
+        self.survey.warnings.splice(0..0, warnings);
+        self.pools = config.pools.iter().chain(&self.survey.pools).cloned().collect();
+        adjust(self);
+        self.place();
+        once(&mut self.survey.warnings);
+    }
+
+    /// Decides where claims are made that are yet to be made.
+    fn place(&mut self) {
+        let openings = std::mem::take(&mut self.survey.openings);
+        self.placed = plan::place(self.world(&Scope::default(), self.seen.observed.now()), &openings);
+        let mut chosen: BTreeMap<(&str, Vec<&str>), Vec<String>> = BTreeMap::new();
+        for (opening, site) in openings.iter().zip(&self.placed) {
+            let (owner, device) = (opening.owner.clone(), &opening.device);
+            let mut pools: Vec<&str> = opening.sites.iter().map(|s| s.pool.as_str()).collect();
+            match site {
+                Some(site) => {
+                    let writes = opening.sites[*site].writes.clone();
+                    let pool = pools.remove(*site);
+                    if !pools.is_empty() && opening.instead_of.is_none() {
+                        chosen.entry((pool, pools)).or_default().push(format!("device {device} of {owner}"));
+                    }
+                    self.survey.chores.push(Chore { owner, writes, when: When::Before });
+                }
+                None if opening.instead_of.is_none() => {
+                    let message = format!("{} have no free address left for it", pools.join(" and "));
+                    let line = PendingLine::of(&owner, device, "", Reason::PoolExhausted, message);
+                    self.survey.pending.push(line);
+                }
+                None => {}
+            }
+        }
+        self.survey.warnings.extend(chosen.into_iter().map(|((pool, others), whose)| {
+            let more = if whose.len() > 1 { format!(" and {} more", whose.len() - 1) } else { String::new() };
+            let others = others.join(" and ");
+            format!("{}{more}: {pool} is used, the first that has room; {others} would fit, too", whose[0])
+        }));
+        self.survey.openings = openings;
+    }
+
+    /// The world as a system gets it that is about to write.
+    pub fn scene<'a>(&'a self, config: &'a Config, now: Seconds) -> Scene<'a> {
+        Scene { observed: &self.seen.observed, pools: &self.pools, config, now }
+    }
+
+    /// The world as the planner gets it.
+    pub fn world<'a>(&'a self, scope: &'a Scope, now: Seconds) -> World<'a> {
+        World {
+            pools: &self.pools,
+            ledger: &self.seen.ledger,
+            gone: &self.seen.gone,
+            claims: &self.survey.claims,
+            holdings: &self.survey.holdings,
+            block_pools: &self.survey.block_pools,
+            taken: &self.survey.taken,
+            at_once: None,
+            scope,
+            now,
+        }
+    }
+}
+
+/// Says nothing twice.
+pub(super) fn once(warnings: &mut Vec<String>) {
+    let mut said = BTreeSet::new();
+    warnings.retain(|warning| said.insert(warning.clone()));
+}
+
+/// What all systems make of an observation. All of them, always: what is not served is still in use.
+fn survey(seen: &Observation, config: &Config) -> Survey {
+    let mut all = Survey::default();
+    for system in systems::ALL {
+        let one = system.survey(&seen.observed, config);
+        all.pools.extend(one.pools);
+        all.block_pools.extend(one.block_pools);
+        all.taken.extend(one.taken);
+        all.claims.extend(one.claims);
+        all.holdings.extend(one.holdings);
+        all.chores.extend(one.chores);
+        all.openings.extend(one.openings);
+        all.pending.extend(one.pending);
+        all.problems.extend(one.problems);
+        all.known.extend(one.known);
+        all.settled.extend(one.settled);
+        all.warnings.extend(one.warnings);
+        all.notices.extend(one.notices);
+    }
+    all
+}
