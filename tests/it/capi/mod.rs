@@ -4,6 +4,7 @@
 mod fields;
 mod many;
 mod moved;
+mod stages;
 
 use crate::bed::Bed;
 use crate::bed::accounts::ADMIN;

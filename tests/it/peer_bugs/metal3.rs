@@ -634,3 +634,20 @@ fn what_a_person_wrote_on_a_device_is_in_use_however_it_is_written() {
         assert_eq!(devices(&world, "odd")["ipAddrs"], text, "it is left as it is");
     }
 }
+
+#[test]
+fn several_devices_of_a_machine_are_filled_in_one_pass_though_writes_take_their_time() {
+    let world = world(&[("lab", range("10.0.0.10", "10.0.0.12"))], &[]);
+    let [owner, mut two] = machine("m");
+    let devices = two["spec"]["network"]["devices"].as_array_mut().unwrap();
+    devices.push(devices[0].clone());
+    put(&world, &owner);
+    put(&world, &two);
+    let outcome = pass(&world, &Bent { slow: true, ..Bent::default() }, Scope::default());
+    assert_eq!(
+        (outcome.report.allocated.len(), outcome.report.pending.len()),
+        (2, 0),
+        "{:?}",
+        outcome.report
+    );
+}

@@ -54,6 +54,8 @@ pub struct Bent {
     pub stale: RefCell<Option<Vec<Object>>>,
     /// Called before the request of this number.
     pub before: RefCell<Option<(usize, Act)>>,
+    /// Writes take their time, so that several are under way at once.
+    pub slow: bool,
 }
 
 struct Through<'a>(&'a World, &'a Bent);
@@ -78,6 +80,12 @@ impl Through<'_> {
         if kind == CONFIG_MAP {
             let before = self.1.before_record.borrow_mut().take();
             before.into_iter().for_each(|act| act());
+        }
+    }
+
+    async fn dawdle(&self) {
+        if self.1.slow {
+            tokio::task::yield_now().await;
         }
     }
 
@@ -122,6 +130,7 @@ impl Cluster for Through<'_> {
     fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         self.note("create", kind);
         Box::pin(async move {
+            self.dawdle().await;
             self.refuses(object)?;
             self.record(kind);
             self.0.sim.create(kind, object).await
@@ -131,6 +140,7 @@ impl Cluster for Through<'_> {
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         self.note("replace", kind);
         Box::pin(async move {
+            self.dawdle().await;
             self.refuses(object)?;
             self.record(kind);
             let before = self.1.before_write.borrow_mut().take().filter(|_| kind == MACHINE);
@@ -144,7 +154,10 @@ impl Cluster for Through<'_> {
     }
 
     fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
-        Cluster::replace_status(&self.0.sim, kind, object)
+        Box::pin(async move {
+            self.dawdle().await;
+            Cluster::replace_status(&self.0.sim, kind, object).await
+        })
     }
 
     fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
