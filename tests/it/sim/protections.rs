@@ -91,6 +91,21 @@ fn an_owner_whose_record_failed_is_not_written() {
 }
 
 #[test]
+fn an_owner_whose_preset_could_not_be_recorded_is_not_let_go() {
+    let world = world(&[]);
+    world.create(&machine("a").replace("networkName: lab", "ipAddrs: [10.0.1.1/16]"));
+    let waits = || {
+        let machine = world.sim.edit(&MACHINE.at("ns", "a"), |_| ()).unwrap();
+        !machine.array("/spec/lifecycleHooks/preCreate").is_empty()
+    };
+    let refused = object_name("10.0.1.1".parse().unwrap());
+    pass(&world, &Bent { refused: Some(refused), ..Bent::default() }, Scope::default());
+    assert!(waits(), "another may be given the address");
+    pass(&world, &Bent::default(), Scope::default());
+    assert!(!waits());
+}
+
+#[test]
 fn a_set_is_not_recorded_where_its_home_could_not_be() {
     let world = world(&[]);
     let two = machine("a")
