@@ -5,6 +5,9 @@ use super::Changed;
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic};
 use crate::model::{Action, Chain, Edit, Edited, Kind, Make, Object, ObjectRef, Observed, Sign, Write};
 use futures_util::StreamExt;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::future::ready;
 
 /// How often an object that keeps changing is tried before the next pass has to see to it.
@@ -50,8 +53,9 @@ pub async fn write(
     in_flight: usize,
     done: &dyn Fn(),
 ) -> Vec<Ran> {
+    let own = &Own::default();
     let one = |at: usize| async move {
-        let ran = run(cluster, observed, &chains[at]).await;
+        let ran = run(cluster, observed, &chains[at], own).await;
         done();
         (at, ran)
     };
@@ -62,17 +66,19 @@ pub async fn write(
 }
 
 /// One chain, up to the first write that cannot be done.
-async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran {
+async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write], own: &Own) -> Ran {
     let mut ran = Ran::default();
     for write in chain {
         let current = ran.current(observed, &write.target).cloned();
         let (written, now) = match &write.action {
-            Action::Update(edit) | Action::UpdateStatus(edit) => update(cluster, write, edit, current).await,
+            Action::Update(edit) | Action::UpdateStatus(edit) => {
+                update(cluster, write, edit, current, own).await
+            }
             Action::Create(make) => create(cluster, write, make, &ran, current).await,
             Action::Delete => delete(cluster, write, current).await,
             Action::Free(_) if current.is_none() => (Written::Already, None),
             Action::Free(finalizer) => {
-                match update(cluster, write, &Edit::free(finalizer), current).await {
+                match update(cluster, write, &Edit::free(finalizer), current, own).await {
                     // Gone, or another object by now: not held by this finalizer in either case.
                     (Written::Moot, _) => (Written::Already, None),
                     ended => ended,
@@ -89,13 +95,27 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, chain: &[Write]) -> Ran
     ran
 }
 
+/// The generations to which this run has brought objects. Several of its chains may write to one, as for each device
+/// of a machine: what one of them has changed is no surprise to the others.
+type Own = RefCell<BTreeMap<ObjectRef, Option<Value>>>;
+
 /// How a write ended, and the object after it.
 type Ended = (Written, Option<Object>);
 
-async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Option<Object>) -> Ended {
+async fn update(
+    cluster: &dyn Cluster,
+    write: &Write,
+    edit: &Edit,
+    current: Option<Object>,
+    own: &Own,
+) -> Ended {
     let Some(mut current) = current else { return (Written::Moot, None) };
     let generation = |object: &Object| object.at("/metadata/generation").cloned();
     let decided_on = generation(&current);
+    let known = |object: &Object| {
+        let now = generation(object);
+        now == decided_on || own.borrow().get(&write.target) == Some(&now)
+    };
     let freeing = matches!(write.action, Action::Free(_));
     for _ in 0..TRIES {
         if other(&write.uid, &current) {
@@ -115,6 +135,7 @@ async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Opti
         };
         match answer {
             Ok(now) => {
+                own.borrow_mut().insert(write.target.clone(), generation(&now));
                 // The last finalizer of an object that is being deleted was all that kept it.
                 let gone = now.deleting() && now.array("/metadata/finalizers").is_empty();
                 let changed = Changed { before: Some(current), after: Some(*wanted) };
@@ -122,9 +143,9 @@ async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Opti
             }
             Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
             Err(ClusterError::Conflict(_)) => match cluster.get(&write.target).await {
-                // What it is meant to be has changed since the decision: it may have been served by others and may
-                // want again by now, and what was recorded for it may be another's.
-                Ok(fresh) if !freeing && generation(&fresh) != decided_on => return (Written::Moot, None),
+                // What it is meant to be has been changed by others since the decision: it may have been served by
+                // them and may want again by now, and what was recorded for it may be another's.
+                Ok(fresh) if !freeing && !known(&fresh) => return (Written::Moot, None),
                 Ok(fresh) => current = fresh,
                 Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
                 Err(error) => return (failed(write, error), None),

@@ -155,6 +155,19 @@ fn a_machine_that_is_meant_to_be_another_by_now_is_left_to_the_next_pass() {
 }
 
 #[test]
+fn a_machine_with_two_claims_has_both_addresses_after_one_pass() {
+    // Each claim is written on its own, and the second write finds the machine changed by the first.
+    let scenario = |file: &str| {
+        let at = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/elf/two-devices/");
+        std::fs::read_to_string(format!("{at}{file}")).unwrap()
+    };
+    let world = World::new(&scenario("config.yaml"));
+    world.create(&scenario("before.yaml"));
+    let outcome = pass(&world, &Bent::default(), Scope::default());
+    assert!(outcome.report.pending.is_empty(), "{:?}", outcome.report.pending);
+}
+
+#[test]
 fn what_was_freed_since_the_ledger_was_read_is_not_given_back() {
     let world = world(&["a"]);
     pass(&world, &Bent::default(), Scope::default());
