@@ -91,7 +91,9 @@ impl<'a> Chooser<'a> {
         self.mark_surplus(claim, &picks, decision);
         self.stand_alone(claim, decision);
         self.record(claim, &picks, decision);
-        Ok(Some(self.met(&picks)))
+        let (given, mut slots) = self.met(&picks);
+        slots.extend(self.preset_slots(claim, decision));
+        Ok(Some((given, slots)))
     }
 
     /// Keeps an address for a claim that is yet to be made, if there is one.

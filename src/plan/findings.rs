@@ -116,11 +116,7 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         adopted,
         standing: Standing::Bound,
     };
-    let existing = match decision.changes.get(slot) {
-        Some(Change::Put(changed)) => Some(changed.clone()),
-        Some(Change::Remove) => None,
-        None => records.at(slot).cloned(),
-    };
+    let existing = decision.leaves(slot, records.at(slot)).cloned();
     let stranger = |a: &Allocation| !a.holders.iter().any(|h| h.owner.same_name(&holder.owner));
     let adopted = match existing {
         // A late writer may still give it to whom it rests for: who waits does not get it before that is over.

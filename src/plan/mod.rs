@@ -111,6 +111,17 @@ pub struct Decision {
     pub unsettled: bool,
 }
 
+impl Decision {
+    /// An entry as this decision leaves it, from what it was.
+    fn leaves<'d>(&'d self, slot: &Slot, before: Option<&'d Allocation>) -> Option<&'d Allocation> {
+        match self.changes.get(slot) {
+            Some(Change::Put(new)) => Some(new),
+            Some(Change::Remove) => None,
+            None => before,
+        }
+    }
+}
+
 /// The addresses of one claim.
 #[derive(Clone, Debug)]
 pub struct Served {
@@ -118,7 +129,7 @@ pub struct Served {
     pub claim: usize,
     /// What it gets.
     pub given: Vec<Given>,
-    /// Where the ledger has it.
+    /// Where the ledger has it, and what a person has put on its owner before.
     pub slots: Vec<Slot>,
 }
 

@@ -4,8 +4,7 @@ use super::Decision;
 use super::choose::Chooser;
 use super::findings::{networks, rests, serves, stands_for};
 use super::records::Firmness;
-use crate::ledger::Change;
-use crate::model::{Adopt, Allocation, Holder, Owner, Preset, Slot, Standing};
+use crate::model::{Adopt, Allocation, Claim, Holder, Owner, Preset, Slot, Standing};
 
 impl Chooser<'_> {
     /// Has somebody else come to have this address too? Then it is not given to an owner that waits for it.
@@ -35,19 +34,8 @@ impl Chooser<'_> {
                 return Some(format!("it is the network or broadcast address of pool {}", pool.name));
             }
         }
-        let mut known = networks(pools, preset.address, Some(&preset.pools));
-        if known.is_empty() {
-            // No pool here has it, but another configuration may have given it.
-            let recorded = self.world.ledger.of_address(preset.address);
-            known = recorded.map(|a| a.slot.network.clone()).collect();
-        }
-        for network in known {
-            let slot = Slot::new(preset.address, network);
-            let recorded = match decision.changes.get(&slot) {
-                Some(Change::Put(new)) => Some(new),
-                Some(Change::Remove) => None,
-                None => self.records.at(&slot),
-            };
+        for slot in self.places(preset) {
+            let recorded = decision.leaves(&slot, self.records.at(&slot));
             let rested =
                 |a: &&Allocation| matches!(a.standing, Standing::Cooling { .. }) && !rests(a, self.world.now);
             let holders = recorded.filter(|a| !rested(a)).map_or(&[][..], |a| &a.holders);
@@ -69,6 +57,25 @@ impl Chooser<'_> {
             }
         }
         None
+    }
+
+    /// Where the ledger has a preset, or will have it.
+    fn places(&self, preset: &Preset) -> Vec<Slot> {
+        let address = preset.address;
+        let mut known = networks(self.world.pools, address, Some(&preset.pools));
+        if known.is_empty() {
+            // No pool here has it, but another configuration may have given it.
+            let recorded = self.world.ledger.of_address(address);
+            known = recorded.map(|a| a.slot.network.clone()).collect();
+        }
+        known.into_iter().map(|network| Slot::new(address, network)).collect()
+    }
+
+    /// The entries of what a person has put on an owner: it is not let go before they are recorded.
+    pub(super) fn preset_slots(&self, claim: &Claim, decision: &Decision) -> Vec<Slot> {
+        let its = |a: &Allocation| a.holders.iter().any(|h| h.owner.same(&claim.owner));
+        let all = claim.presets.iter().flat_map(|p| self.places(p));
+        all.filter(|slot| decision.leaves(slot, self.records.at(slot)).is_some_and(its)).collect()
     }
 
     /// Why nobody like this owner may have this address, whoever holds it.
@@ -112,12 +119,9 @@ impl Chooser<'_> {
             return Some("an interrupted run had begun to record it; the next reconcile gives it".to_owned());
         }
         // As this pass leaves it: somebody may have got it, or it may have begun to rest.
-        let (standing, holders) = match decision.changes.get(slot) {
-            Some(Change::Put(new)) => (Some(&new.standing), &new.holders[..]),
-            Some(Change::Remove) => (None, &[][..]),
-            None => entry.map_or((None, &[][..]), |e| (Some(&e.standing), &e.holders[..])),
-        };
-        match standing {
+        let left = decision.leaves(slot, entry);
+        let holders = left.map_or(&[][..], |e| &e.holders);
+        match left.map(|e| &e.standing) {
             Some(Standing::Cooling { until }) => {
                 let stranger = holders.iter().find(|h| !h.owner.same_name(owner));
                 if let Some(other) = stranger.filter(|_| *until > self.world.now) {

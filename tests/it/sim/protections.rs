@@ -91,6 +91,21 @@ fn an_owner_whose_record_failed_is_not_written() {
 }
 
 #[test]
+fn an_owner_whose_preset_could_not_be_recorded_is_not_let_go() {
+    let world = world(&[]);
+    world.create(&machine("a").replace("networkName: lab", "ipAddrs: [10.0.1.1/16]"));
+    let waits = || {
+        let machine = world.sim.edit(&MACHINE.at("ns", "a"), |_| ()).unwrap();
+        !machine.array("/spec/lifecycleHooks/preCreate").is_empty()
+    };
+    let refused = object_name("10.0.1.1".parse().unwrap());
+    pass(&world, &Bent { refused: Some(refused), ..Bent::default() }, Scope::default());
+    assert!(waits(), "another may be given the address");
+    pass(&world, &Bent::default(), Scope::default());
+    assert!(!waits());
+}
+
+#[test]
 fn a_set_is_not_recorded_where_its_home_could_not_be() {
     let world = world(&[]);
     let two = machine("a")
@@ -137,6 +152,19 @@ fn a_machine_that_is_meant_to_be_another_by_now_is_left_to_the_next_pass() {
     assert_eq!((address(&world, "a"), outcome.report.pending.len()), (None, 1));
     pass(&world, &Bent::default(), Scope::default());
     assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.254/16"));
+}
+
+#[test]
+fn a_machine_with_two_claims_has_both_addresses_after_one_pass() {
+    // Each claim is written on its own, and the second write finds the machine changed by the first.
+    let scenario = |file: &str| {
+        let at = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/elf/two-devices/");
+        std::fs::read_to_string(format!("{at}{file}")).unwrap()
+    };
+    let world = World::new(&scenario("config.yaml"));
+    world.create(&scenario("before.yaml"));
+    let outcome = pass(&world, &Bent::default(), Scope::default());
+    assert!(outcome.report.pending.is_empty(), "{:?}", outcome.report.pending);
 }
 
 #[test]

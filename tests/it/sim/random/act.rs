@@ -85,6 +85,10 @@ pub enum Trouble {
     None,
     LostAnswer,
     LostRequest,
+    /// 429, with the time after which to ask again.
+    Busy,
+    /// 5xx that does not go away however often it is tried.
+    Broken,
     Conflict,
     CrashAfter,
     /// A list shows what was there so many changes ago.
@@ -151,13 +155,15 @@ impl Random {
             }
             47..=50 => Act::Kill { run: self.below(3) },
             _ => {
-                let trouble = match self.below(30) {
+                let trouble = match self.below(32) {
                     0 => Trouble::LostAnswer,
                     1 => Trouble::LostRequest,
                     2 => Trouble::Conflict,
                     3 => Trouble::CrashAfter,
                     4 => Trouble::Stale { by: 1 + self.below(12) },
                     5 => Trouble::Cached { by: 1 + self.below(12), seed: self.below(256) },
+                    6 => Trouble::Busy,
+                    7 => Trouble::Broken,
                     _ => Trouble::None,
                 };
                 Act::Request { run: self.below(3), trouble }

@@ -146,7 +146,7 @@ fn blocked(world: &Mirror, uid: &str, config: &Config, now: i64) -> BTreeSet<IpA
     let mut blocked: BTreeSet<IpAddr> = world.entries().filter(taken).map(|e| e.address).collect();
     blocked.extend(world.shown());
     blocked.extend(world.machines.iter().filter(|(u, _)| *u != uid).flat_map(|(_, m)| m.carried()));
-    blocked.extend(config.pools.iter().filter_map(|p| p.gateway));
+    blocked.extend(config.pools.iter().flat_map(|p| p.gateway.iter().chain(&p.nameservers)));
     blocked
 }
 
@@ -156,6 +156,7 @@ fn free(pools: &[&Pool], blocked: &BTreeSet<IpAddr>) -> u128 {
         let reserved = pool.reserved.values().copied();
         let blocked: BTreeSet<IpAddr> = blocked.iter().copied().chain(reserved).collect();
         let used = blocked.into_iter().filter(|a| within(pool, *a)).count() as u128;
+        let used = used + pool.ranges.iter().map(|r| pool.exclude.count_in(*r)).sum::<u128>();
         let size: u128 = pool.ranges.iter().map(|r| r.bounds().1 - r.bounds().0 + 1).sum();
         // An edge of the subnet, at worst.
         size.saturating_sub(used + u128::from(pool.ranges.iter().any(|r| r.bounds().0 & 0xff == 0)))

@@ -7,6 +7,7 @@
 
 mod act;
 mod ending;
+mod fleet;
 mod people;
 mod runs;
 mod setup;
@@ -16,6 +17,7 @@ use super::check::Checker;
 use super::stage::{NOW, kinds};
 use act::{Act, Random};
 use ending::End;
+use fleet::Fleet;
 use mipam::cluster::sim::SimCluster;
 use mipam::model::Kind;
 use people::Touched;
@@ -41,7 +43,7 @@ fn served(seed: u64) -> Vec<Kind> {
     let mut kinds = kinds();
     if seed % 8 != 7 {
         kinds.retain(|k| {
-            matches!(k.kind, "ConfigMap" | "Namespace" | "Node") || k.group == "machine.openshift.io"
+            matches!(k.kind, "ConfigMap" | "Namespace" | "Node") || Fleet::of(seed).kinds().contains(k)
         });
     }
     kinds
@@ -90,7 +92,7 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
             Act::Clock { seconds } => now += i64::from(seconds),
             Act::Edit { pool, how } => setups.extend(setup.edited(pool, how)),
             user => {
-                people::act(&world.sim, &setup, user, &mut touched);
+                people::act(&world.sim, Fleet::of(seed), &setup, user, &mut touched);
                 world.checker.borrow_mut().accept(&world.sim);
             }
         }

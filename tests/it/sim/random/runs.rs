@@ -58,6 +58,11 @@ impl Stepped {
         let lost = || ClusterError::Transient { what: "request".into(), why: "lost".into(), after: None };
         match trouble {
             Trouble::LostRequest => return Err(lost()),
+            Trouble::Busy => {
+                let (what, why) = ("request".into(), "429".into());
+                return Err(ClusterError::Transient { what, why, after: Some(1) });
+            }
+            Trouble::Broken => return Err(ClusterError::Other("500".into())),
             Trouble::Conflict if writes => return Err(ClusterError::Conflict("it".into())),
             Trouble::Stale { by } | Trouble::Cached { by, .. } if !writes => {
                 let seed = if let Trouble::Cached { seed, .. } = trouble { Some(seed) } else { None };

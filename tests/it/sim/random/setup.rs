@@ -2,6 +2,7 @@
 //! first; and what people do to them.
 
 use super::act::Edit;
+use mipam::addr::parse_span;
 use mipam::config::{self, Config};
 use std::sync::Arc;
 
@@ -40,7 +41,11 @@ impl Setup {
     /// The pools with which the world of a seed begins.
     pub fn of(seed: u64) -> Self {
         let pools = match seed % 9 {
-            0 => vec![pool("a", &["10.0.0.8-10.0.0.13"], V4)],
+            0 => vec![pool(
+                "a",
+                &["10.0.0.8-10.0.0.15"],
+                "prefix: 16, gateway: 10.0.0.9, nameservers: [10.0.0.12], exclude: [10.0.0.11]",
+            )],
             1 => {
                 vec![pool("a", &["10.0.0.253-10.0.1.3"], V4), pool("b", &["fd00::fe-fd00::102"], V6)]
             }
@@ -135,7 +140,10 @@ impl Setup {
 
     /// An address in or near the pools.
     pub fn address(&self, n: u8) -> String {
-        let v6 = self.pools.iter().all(|p| p.more.contains("fd00"));
-        if v6 { format!("fd00::1{:x}", n % 16) } else { format!("10.0.0.{}", 6 + n % 16) }
+        let (n, pools) = (usize::from(n), self.pools.len());
+        let range = self.pools[n % pools].ranges.first().expect("a range");
+        let range = parse_span(range).expect("a range");
+        let first = range.bounds().0.saturating_sub(2);
+        range.family().address(first + (n / pools) as u128).to_string()
     }
 }
