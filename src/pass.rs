@@ -204,7 +204,9 @@ impl Pass<'_> {
             let claim = &sight.survey.claims[*at];
             systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.notice(claim, line)
         });
-        let notices: BTreeSet<Notice> = told.chain(sight.survey.notices.iter().cloned()).collect();
+        let notices: BTreeSet<Notice> = told
+            .chain(sight.survey.notices.iter().filter(|n| self.scope.serves_system(n.system)).cloned())
+            .collect();
         let events = notices.iter().map(|n| n.event(self.now)).collect::<Vec<_>>();
         let tell = |event| self.cluster.announce(event);
         let told: Vec<_> = futures_util::stream::iter(&events)

@@ -12,6 +12,8 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// Something that is worth a warning on an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
+    /// The system that says it.
+    pub system: &'static str,
     /// The object.
     pub about: ObjectRef,
     /// Its uid.
@@ -25,7 +27,7 @@ pub struct Notice {
 impl Notice {
     /// The Event. The same notice always has the same name, so it is there once however often it is made.
     pub fn event(&self, now: Seconds) -> Object {
-        let Self { about, uid, reason, message } = self;
+        let Self { about, uid, reason, message, .. } = self;
         let says = hash([uid, "/", reason, "/", message].iter().flat_map(|t| t.bytes()));
         let name: String = about.name.chars().take(200).collect();
         let namespace = if about.namespace.is_empty() { DEFAULT_NAMESPACE } else { &about.namespace };

@@ -68,7 +68,11 @@ impl<'a> Blocks<'a> {
     fn enter(&mut self, allocation: &'a Allocation, carried: Option<&[Span]>, decision: &mut Decision) {
         let (slot, span) = (&allocation.slot, allocation.slot.span());
         let Some(owner) = allocation.holders.first().map(|h| &h.owner) else { return };
-        let gone = self.world.gone.contains(owner) && self.world.scope.serves(owner);
+        if !self.world.scope.serves(owner) {
+            self.taken.insert(span);
+            return;
+        }
+        let gone = self.world.gone.contains(owner);
         let overlaps = self.taken.count_in(span) > 0;
         match carried {
             _ if gone => decision.released.push(allocation.clone()),

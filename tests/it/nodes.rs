@@ -19,8 +19,11 @@ fn node(i: usize) -> Value {
 
 /// A run of the program.
 fn start(bed: &Bed) -> Child {
+    // Runs that have begun read it: it is there once and whole.
     let config = bed.dir().join("nodes.yaml");
-    std::fs::write(&config, "ipam-config: {systems: [nodes]}").unwrap();
+    if !config.exists() {
+        std::fs::write(&config, "ipam-config: {systems: [nodes]}").unwrap();
+    }
     Command::new(env!("CARGO_BIN_EXE_mipam"))
         .args(["reconcile", "-o", "json", "--config"])
         .arg(config)

@@ -119,6 +119,7 @@ impl System for Nodes {
     fn notice(&self, claim: &Claim, line: &PendingLine) -> Option<Notice> {
         let lacks = matches!(line.reason, Reason::PoolExhausted | Reason::NoMatchingPool);
         lacks.then(|| Notice {
+            system: NAME,
             about: claim.owner.reference(NODE),
             uid: claim.owner.uid.to_string(),
             reason: "CIDRNotAvailable",
@@ -209,6 +210,7 @@ fn refuse(object: &Object, why: &str, survey: &mut Survey) {
     let message = format!("{why}; no Node gets a block of it until it is made anew");
     survey.problems.push(Problem::new("Unreadable", &about, message.clone()));
     survey.notices.push(Notice {
+        system: NAME,
         about,
         uid: object.uid().to_owned(),
         reason: "InvalidClusterCIDR",

@@ -169,8 +169,11 @@ fn usable(world: World<'_>, decision: &Decision) {
     for served in &decision.served {
         let claim = &world.claims[served.claim];
         assert!(world.scope.serves(&claim.owner));
-        assert_eq!(served.given.len(), served.slots.len());
-        for (given, slot) in served.given.iter().zip(&served.slots) {
+        // What it gets, then what a person has put on it.
+        let (slots, presets) = served.slots.split_at(served.given.len());
+        let set = |slot: &Slot| claim.presets.iter().any(|p| p.address == slot.address);
+        assert!(presets.iter().all(set), "{presets:?} of {claim:?}");
+        for (given, slot) in served.given.iter().zip(slots) {
             assert_eq!(given.address, slot.address);
             let at = world.pools.iter().position(|p| p.name == given.pool).unwrap();
             let pool = &world.pools[at];
