@@ -179,6 +179,10 @@ fn any(pools: &[Pool], pool: Option<&str>, need: u128) -> Result<Groups, Failure
         groups.insert((0..pools.len()).filter(|at| pools[*at].is_of(name)).collect(), need);
         return Ok(groups);
     }
+    if pools.is_empty() {
+        return Err(Failure::error("there is no pool of addresses for machines")
+            .hint("configure one; for the pod CIDRs of Nodes ask with --nodes"));
+    }
     for family in Family::BOTH {
         let group: Vec<usize> = (0..pools.len()).filter(|at| pools[*at].family == family).collect();
         let object = |p: &Pool| matches!(p.origin, PoolOrigin::Object(_));
