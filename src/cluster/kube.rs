@@ -375,6 +375,10 @@ impl Call<'_> {
         let retry = details.map(|d| u64::from(d.retry_after_seconds)).filter(|s| *s > 0);
         match status.code {
             401 => ClusterError::Other("the cluster does not accept the credentials".to_owned()),
+            // What is about an owner of the object is a right of another name: the server says which.
+            403 if status.message.contains("blockOwnerDeletion") => {
+                ClusterError::Refused { what: self.what(), why: status.message.clone() }
+            }
             403 if status.message.contains(" cannot ") || status.message.is_empty() => {
                 ClusterError::Forbidden {
                     verb: if self.verb == "discover" { "get" } else { self.verb },

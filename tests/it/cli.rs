@@ -389,9 +389,11 @@ rules:
   - {apiGroups: [ipam.cluster.x-k8s.io], resources: [inclusterippools, globalinclusterippools], verbs: [get, list, update]}
   - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims/status, inclusterippools/status, globalinclusterippools/status], verbs: [update]}
   - {apiGroups: [ipamcontroller.openshift.io], resources: [ippools], verbs: [get, list, update]}
-  - {apiGroups: [ipam.metal3.io], resources: [ippools], verbs: [get, list]}
+  - {apiGroups: [ipam.metal3.io], resources: [ippools], verbs: [get, list, update]}
   - {apiGroups: [ipam.metal3.io], resources: [ipclaims, ipaddresses], verbs: [get, list, create, update, delete]}
   - {apiGroups: [ipam.metal3.io], resources: [ipclaims/status, ippools/status], verbs: [update]}
+  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims/finalizers, inclusterippools/finalizers, globalinclusterippools/finalizers], verbs: [update]}
+  - {apiGroups: [ipamcontroller.openshift.io, ipam.metal3.io], resources: [ippools/finalizers], verbs: [update]}
   - {apiGroups: [apps], resources: [deployments], verbs: [list]}
   - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [list]}
   - {apiGroups: [k8s.cni.cncf.io], resources: [ipamclaims], verbs: [list]}

@@ -157,6 +157,8 @@ fn flags(port: u16) -> Vec<String> {
         "--authorization-mode=RBAC",
         // No controller makes service accounts, and Nodes are to stay as tests wrote them.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+        // As OpenShift has it: who is to block an owner's deletion needs a right on that owner.
+        "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
         "--audit-policy-file=policy.yaml",
         &format!("--audit-log-path={}", audit::LOG),
         "--audit-log-mode=blocking",
