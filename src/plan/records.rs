@@ -47,12 +47,15 @@ impl<'a> Wishes<'a> {
         let (open, closed): (Vec<&Claim>, Vec<&Claim>) =
             world.claims.iter().partition(|c| c.gate == Gate::Open);
         let held = || world.holdings.iter().filter_map(|h| Some((h.holder.as_ref()?, h.address)));
+        // What only a status shows is on no device: who reports it may have another address.
+        let carried = world.holdings.iter().filter(|h| h.adopt != Adopt::No);
         Self {
             waiting: sorted(closed.into_iter().map(|c| &*c.owner)),
             wiped: sorted(open.into_iter().map(|c| &*c.owner)),
             seen: sorted(held().map(|(holder, _)| &*holder.owner)),
             equipped: sorted(
-                held()
+                carried
+                    .filter_map(|h| Some((h.holder.as_ref()?, h.address)))
                     .filter(|(holder, address)| world.ledger.of_address(*address).any(|a| gives(a, holder)))
                     .map(|(holder, address)| (holder, Family::of(address))),
             ),

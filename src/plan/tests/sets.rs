@@ -80,6 +80,17 @@ fn of_two_records_for_one_device_the_one_that_was_not_written_is_withdrawn() {
 }
 
 #[test]
+fn what_only_a_status_shows_replaces_nothing() {
+    // Two runs have recorded one each, and the one that was written is wiped: what runs may still use it.
+    let m = owner("m", 1);
+    let entries =
+        vec![entry(&m, "", "10.0.0.8", Standing::Bound), entry(&m, "", "10.0.0.9", Standing::Bound)];
+    let lab = lab(&["10.0.0.8-10.0.0.9"], entries);
+    let status = [Holding { adopt: Adopt::No, ..holding(&m, "", "10.0.0.8".parse().unwrap()) }];
+    assert!(lab.decide(&[], &status, &[]).changes.is_empty());
+}
+
+#[test]
 fn an_address_that_may_be_in_two_networks_is_recorded_in_one() {
     let m = owner("m", 1);
     let mut lab = lab(&["10.0.0.8-10.0.0.9"], vec![entry(&m, "0", "10.0.0.8", Standing::Bound)]);
