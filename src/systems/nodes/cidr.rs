@@ -74,7 +74,7 @@ pub(super) struct Choices<'a> {
     all: Vec<&'a ClusterCidr>,
     /// What decides the answer for a Node; `None`: its name does.
     keys: Option<Vec<&'a str>>,
-    known: BTreeMap<Vec<Option<String>>, Arc<[Arc<str>]>>,
+    known: BTreeMap<Vec<Option<&'a str>>, Arc<[Arc<str>]>>,
 }
 
 impl<'a> Choices<'a> {
@@ -92,9 +92,9 @@ impl<'a> Choices<'a> {
     }
 
     /// The names of those that serve a Node, best first. Nodes whose labels do not differ share the answer.
-    pub(super) fn of(&mut self, node: &Object) -> Arc<[Arc<str>]> {
+    pub(super) fn of(&mut self, node: &'a Object) -> Arc<[Arc<str>]> {
         let Some(keys) = &self.keys else { return self.work_out(node) };
-        let labels: Vec<Option<String>> = keys.iter().map(|k| node.label(k).map(str::to_owned)).collect();
+        let labels: Vec<Option<&str>> = keys.iter().map(|k| node.label(k)).collect();
         if let Some(known) = self.known.get(&labels) {
             return known.clone();
         }

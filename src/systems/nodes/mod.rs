@@ -16,6 +16,7 @@ use crate::model::{
 };
 use cidr::Choices;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The system.
 pub struct Nodes;
@@ -139,7 +140,8 @@ impl System for Nodes {
                 return Err(format!("it has {block}, and the podCIDRs of a Node never change"));
             }
             let (cluster_cidrs, _) = cidr::read_all(scene.observed);
-            Ok(claim(node, &mut Choices::new(&cluster_cidrs), Gate::Asked))
+            let pools = Choices::new(&cluster_cidrs).of(node);
+            Ok(claim(Owner::of(NAME, NODE, node), pools, Gate::Asked))
         })
     }
 }
@@ -152,7 +154,7 @@ fn blocks(node: &Object) -> impl Iterator<Item = &str> {
     first.filter(|_| !repeated).into_iter().chain(all)
 }
 
-fn survey_node(node: &Object, choices: &mut Choices<'_>, served: bool, survey: &mut Survey) {
+fn survey_node<'a>(node: &'a Object, choices: &mut Choices<'a>, served: bool, survey: &mut Survey) {
     let owner = Owner::of(NAME, NODE, node);
     let mut any = false;
     for text in blocks(node) {
@@ -173,14 +175,14 @@ fn survey_node(node: &Object, choices: &mut Choices<'_>, served: bool, survey: &
     } else if let Some(why) = paused(node) {
         survey.pending.push(PendingLine::of(&owner, "", "", Reason::Paused, why));
     } else if !node.deleting() {
-        survey.claims.push(claim(node, choices, Gate::Closed));
+        survey.claims.push(claim(owner, choices.of(node), Gate::Closed));
     }
 }
 
-fn claim(node: &Object, choices: &mut Choices<'_>, gate: Gate) -> Claim {
-    let pools = PoolChoice::Blocks(choices.of(node));
+fn claim(owner: Arc<Owner>, pools: Arc<[Arc<str>]>, gate: Gate) -> Claim {
+    let pools = PoolChoice::Blocks(pools);
     Claim {
-        owner: Owner::of(NAME, NODE, node),
+        owner,
         wishes: vec![Wish { device: "".into(), pools, asks: None, one: false }],
         presets: Vec::new(),
         gate,
