@@ -53,10 +53,10 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if let Some(why) = pause {
         return wait(Reason::Paused, why);
     }
-    // A machine that is not to be served yet says so itself.
+    // A machine that is not to be served yet says so itself; one that goes needs nothing any more.
     let machine = stands_for.as_ref().map(|h| ELF_MACHINE.at(&h.owner.namespace, &h.owner.name));
     let machine = machine.and_then(|m| index.observed.find(&m));
-    if addresses.is_empty() && machine.is_some_and(|m| machine::not_yet(m, index).is_some()) {
+    if addresses.is_empty() && machine.is_some_and(|m| m.deleting() || machine::not_yet(m, index).is_some()) {
         return;
     }
     let ip_pool = index.pool_of(object);

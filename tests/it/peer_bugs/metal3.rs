@@ -651,3 +651,18 @@ fn several_devices_of_a_machine_are_filled_in_one_pass_though_writes_take_their_
         outcome.report
     );
 }
+
+#[test]
+fn a_machine_that_goes_takes_no_address_from_who_waits() {
+    let world = world(&[("lab", range("10.0.0.10", "10.0.0.10"))], &[("first", "lab")]);
+    clean(&world);
+    machine("m").iter().for_each(|o| put(&world, o));
+    clean(&world);
+    assert_eq!((count(&world, IP_CLAIM), given(&world, "ns-m-0")), (2, None), "the pool is full");
+    // Its virtual machine is still being destroyed when there is room again.
+    world.delete(&ELF_MACHINE.at("ns", "m"), false);
+    world.delete(&IP_CLAIM.at("ns", "first"), false);
+    put(&world, &claim("z-last", "lab"));
+    clean(&world);
+    assert_eq!((given(&world, "ns-m-0"), given(&world, "z-last").as_deref()), (None, Some("10.0.0.10")));
+}
