@@ -250,6 +250,8 @@ pub struct Survey {
     pub chores: Vec<Chore>,
     /// Claims that are yet to be made.
     pub openings: Vec<Opening>,
+    /// Claims that wait for another controller: what they take is not there for openings.
+    pub others: Vec<Claim>,
     /// What waits without being a claim yet.
     pub pending: Vec<PendingLine>,
     /// What a person should look at.

@@ -47,7 +47,8 @@ impl Sight {
     /// Decides where claims are made that are yet to be made.
     fn place(&mut self) {
         let openings = std::mem::take(&mut self.survey.openings);
-        self.placed = plan::place(self.world(&Scope::default(), self.seen.observed.now()), &openings);
+        let (scope, now) = (Scope::default(), self.seen.observed.now());
+        self.placed = plan::place(self.world(&scope, now), &self.survey.others, &openings);
         let mut chosen: BTreeMap<(&str, Vec<&str>), Vec<String>> = BTreeMap::new();
         for (opening, site) in openings.iter().zip(&self.placed) {
             let (owner, device) = (opening.owner.clone(), &opening.device);
@@ -117,6 +118,7 @@ fn survey(seen: &Observation, config: &Config) -> Survey {
         all.holdings.extend(one.holdings);
         all.chores.extend(one.chores);
         all.openings.extend(one.openings);
+        all.others.extend(one.others);
         all.pending.extend(one.pending);
         all.problems.extend(one.problems);
         all.known.extend(one.known);

@@ -2,6 +2,7 @@
 
 use super::address::{self, update};
 use super::index::Index;
+use super::pool::Parsed;
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
 use crate::model::{
@@ -23,10 +24,12 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let owner = Owner::of(NAME, IP_CLAIM, object);
     let stands_for = index.whose(object).map(|w| w.holder());
     survey.known.extend(stands_for.clone().map(|h| (owner.clone(), h)));
+    let addresses = index.addresses_of(object);
     if !index.serves {
+        let pool = index.pool_of(object).filter(|_| addresses.is_empty() && !object.deleting());
+        survey.others.extend(pool.map(|pool| claim(owner, stands_for, index.parsed(pool), None)));
         return;
     }
-    let addresses = index.addresses_of(object);
     let pause = pause(object, index);
     if let (Some(holder), false) = (&stands_for, object.deleting()) {
         let machine = ELF_MACHINE.at(&holder.owner.namespace, &holder.owner.name);
@@ -53,10 +56,10 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if let Some(why) = pause {
         return wait(Reason::Paused, why);
     }
-    // A machine that is not to be served yet says so itself.
+    // A machine that is not to be served yet says so itself; one that goes needs nothing any more.
     let machine = stands_for.as_ref().map(|h| ELF_MACHINE.at(&h.owner.namespace, &h.owner.name));
     let machine = machine.and_then(|m| index.observed.find(&m));
-    if addresses.is_empty() && machine.is_some_and(|m| machine::not_yet(m, index).is_some()) {
+    if addresses.is_empty() && machine.is_some_and(|m| m.deleting() || machine::not_yet(m, index).is_some()) {
         return;
     }
     let ip_pool = index.pool_of(object);
@@ -90,16 +93,8 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     if ip_pool.deleting() {
         return wait(Reason::NoMatchingPool, format!("IPPool/{} is being deleted", ip_pool.name()));
     }
-    let parsed = index.parsed(ip_pool);
-    let choice = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
     match asked(object) {
-        Ok(asks) => survey.claims.push(Claim {
-            owner,
-            wishes: vec![Wish { device: "".into(), pools: choice, asks, one: true }],
-            presets: Vec::new(),
-            gate: Gate::Closed,
-            stands_for,
-        }),
+        Ok(asks) => survey.claims.push(claim(owner, stands_for, index.parsed(ip_pool), asks)),
         Err(message) => {
             wait(Reason::AddressUnavailable, message.clone());
             survey.chores.push(Chore { writes: vec![failed(&owner, &message)], owner, when: When::After });
@@ -139,14 +134,20 @@ pub(super) fn ask(object: &Object, index: &Index<'_>) -> Result<Claim, String> {
         return Err(why);
     }
     let stands_for = index.whose(object).map(|w| w.holder());
-    let parsed = index.pool_of(object).map(|p| index.parsed(p));
-    let parsed = parsed.ok_or("its IPPool does not exist")?;
-    let pools = if stands_for.is_some() { parsed.choice_for_device() } else { parsed.choice() };
-    let wish = Wish { device: "".into(), pools, asks: asked(object)?, one: true };
-    // What has an address keeps it.
-    let wishes = if index.addresses_of(object).is_empty() { vec![wish] } else { Vec::new() };
+    let pool = index.pool_of(object).ok_or("its IPPool does not exist")?;
     let owner = Owner::of(NAME, IP_CLAIM, object);
-    Ok(Claim { owner, wishes, presets: Vec::new(), gate: Gate::Asked, stands_for })
+    let mut claim = claim(owner, stands_for, index.parsed(pool), asked(object)?);
+    claim.gate = Gate::Asked;
+    // What has an address keeps it.
+    claim.wishes.retain(|_| index.addresses_of(object).is_empty());
+    Ok(claim)
+}
+
+/// What a claim is to the planner.
+fn claim(owner: Arc<Owner>, stands_for: Option<Holder>, pool: &Parsed, asks: Option<IpAddr>) -> Claim {
+    let pools = if stands_for.is_some() { pool.choice_for_device() } else { pool.choice() };
+    let wishes = vec![Wish { device: "".into(), pools, asks, one: true }];
+    Claim { owner, wishes, presets: Vec::new(), gate: Gate::Closed, stands_for }
 }
 
 /// Puts metal3's finalizer on a claim: before it has an address, or nobody would take it away again.

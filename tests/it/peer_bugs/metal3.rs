@@ -651,3 +651,50 @@ fn several_devices_of_a_machine_are_filled_in_one_pass_though_writes_take_their_
         outcome.report
     );
 }
+
+#[test]
+fn a_machine_that_goes_takes_no_address_from_who_waits() {
+    let world = world(&[("lab", range("10.0.0.10", "10.0.0.10"))], &[("first", "lab")]);
+    clean(&world);
+    machine("m").iter().for_each(|o| put(&world, o));
+    clean(&world);
+    assert_eq!((count(&world, IP_CLAIM), given(&world, "ns-m-0")), (2, None), "the pool is full");
+    // Its virtual machine is still being destroyed when there is room again.
+    world.delete(&ELF_MACHINE.at("ns", "m"), false);
+    world.delete(&IP_CLAIM.at("ns", "first"), false);
+    put(&world, &claim("z-last", "lab"));
+    clean(&world);
+    assert_eq!((given(&world, "ns-m-0"), given(&world, "z-last").as_deref()), (None, Some("10.0.0.10")));
+}
+
+#[test]
+fn what_waits_for_metal3_leaves_its_room_to_nobody() {
+    let world = World::new("ipam-config: {metal3: defer}");
+    let labels = json!({ "cluster.x-k8s.io/ip-pool-group": "g" });
+    for (name, spec) in [("a", range("10.0.0.10", "10.0.0.10")), ("b", range("10.0.1.10", "10.0.1.12"))] {
+        let mut pool = pool(name, &spec);
+        pool["metadata"]["labels"] = labels.clone();
+        put(&world, &pool);
+    }
+    let metadata = json!({ "name": "t", "namespace": "ns", "labels": labels });
+    put(
+        &world,
+        &json!({
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "ElfMachineTemplate",
+            "metadata": metadata, "spec": { "template": { "spec": {} } },
+        }),
+    );
+    // One after the other, and metal3 has not come to any of them yet.
+    for name in ["m", "n"] {
+        let [owner, mut elf] = machine(name);
+        elf["metadata"]["annotations"] = json!({ "cluster.x-k8s.io/cloned-from-name": "t" });
+        elf["spec"]["network"]["devices"][0].as_object_mut().unwrap().remove("addressesFromPools");
+        put(&world, &owner);
+        put(&world, &elf);
+        clean(&world);
+    }
+    let all = world.sim.all();
+    let claims = all.iter().filter(|(k, _)| *k == IP_CLAIM);
+    let pools: Vec<_> = claims.filter_map(|(_, c)| c.text("/spec/pool/name")).collect();
+    assert_eq!(pools, ["a", "b"]);
+}

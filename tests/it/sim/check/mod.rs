@@ -84,10 +84,22 @@ impl Checker {
                 self.world.apply(&event);
                 self.page(object.name(), &before, rules);
             } else if event.kind.kind == "IPAddress" && event.verb == Verb::Added {
-                // S1: one record of an address, whatever claims and pools there are.
+                // S1: one record of an address in a network, whatever claims and pools there are.
                 let all = sim.all();
+                let network = |record: &Object| {
+                    let at = ["/spec/pool/name", "/spec/poolRef/name"];
+                    let name = at.iter().find_map(|at| record.text(at)).unwrap_or_default();
+                    let is =
+                        |o: &Object| o.name() == name && ["", record.namespace()].contains(&o.namespace());
+                    let pool = all.iter().find(|(k, o)| k.kind.ends_with("IPPool") && is(o));
+                    pool.and_then(|(_, o)| o.label("cluster.x-k8s.io/network-name"))
+                        .unwrap_or_default()
+                        .to_owned()
+                };
                 let same = all.iter().filter(|(k, o)| {
-                    *k == event.kind && o.text("/spec/address") == object.text("/spec/address")
+                    *k == event.kind
+                        && o.text("/spec/address") == object.text("/spec/address")
+                        && network(o) == network(object)
                 });
                 assert_eq!(same.count(), 1, "S1: {} is of an address that another one has", object.name());
                 self.is_recorded(object);
