@@ -1,5 +1,5 @@
-//! A pass over 1,000 Machines, over 1,000 ElfMachines, over 1,000 of Cluster API's claims and over 5,000 Nodes, on a
-//! real API server, beside the bare writes that they make: the same bytes by the same client, the same number in
+//! A pass over 1,000 Machines, over 1,000 ElfMachines, over 1,000 of Cluster API's claims, over 500 virtual machines and
+//! over 5,000 Nodes, on a real API server, beside the bare writes that they make: the same bytes by the same client, the same number in
 //! flight, what others depend on first. What counts is the ratio; it must not exceed 1.5. Also the start of `mipam
 //! render-nmstate`.
 
@@ -11,6 +11,8 @@ mod bed;
 mod capi;
 #[path = "pass/elf.rs"]
 mod elf;
+#[path = "pass/kubevirt.rs"]
+mod kubevirt;
 #[path = "pass/nodes.rs"]
 mod nodes;
 
@@ -47,10 +49,16 @@ fn main() {
     compare(&format!("{MACHINES} machines"), || bare(&bed, &config), || pass(&bed, &config));
     compare(&format!("{MACHINES} ElfMachines"), || elf::bare(&bed), || elf::pass(&bed));
     compare(&format!("{MACHINES} IPAddressClaims"), || capi::bare(&bed), || capi::pass(&bed));
+    let virtual_machines = format!("{} virtual machines", kubevirt::MACHINES);
+    compare(&virtual_machines, || kubevirt::bare(&bed), || kubevirt::pass(&bed));
     compare(&format!("{} Nodes", nodes::NODES), || nodes::bare(&bed), || nodes::pass(&bed));
 }
 
 fn compare(what: &str, bare: impl Fn() -> Duration, pass: impl Fn() -> (Duration, Duration)) {
+    // Only these, where a person says so.
+    if !what.contains(&std::env::var("MIPAM_BENCH").unwrap_or_default()) {
+        return;
+    }
     let mut ratios = Vec::new();
     for round in 1..=ROUNDS {
         let bare = bare();
@@ -95,6 +103,7 @@ fn settings<'a>(cluster: &'a dyn Cluster, config: &'a Config, dry_run: bool) -> 
         in_flight: IN_FLIGHT,
         dry_run,
         progress: &Silent,
+        memory: None,
     }
 }
 

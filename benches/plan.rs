@@ -6,11 +6,12 @@
 use mipam::addr::parse_span;
 use mipam::ledger::{Head, Ledger};
 use mipam::model::{
-    Claim, Gate, Kind, Match, Object, Observed, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject, Wish,
+    Claim, Gate, Kind, Match, NODE, Object, Observed, Order, Owner, Pool, PoolChoice, PoolOrigin, Subject,
+    Wish,
 };
 use mipam::plan::{Scope, World, decide};
 use mipam::systems::System;
-use mipam::systems::nodes::{CLUSTER_CIDR, NODE, Nodes};
+use mipam::systems::nodes::{CLUSTER_CIDR, Nodes};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,9 +57,9 @@ fn nodes() {
         }))
     };
     let mut observed = Observed::default();
-    observed.insert(NODE, (0..NODES).map(node).collect());
-    observed.insert(CLUSTER_CIDR, (0..50).map(cluster_cidr).collect());
-    observed.insert(Kind::namespaced("apps", &["v1"], "Deployment", "deployments"), Vec::new());
+    observed.insert(NODE, (0..NODES).map(node));
+    observed.insert(CLUSTER_CIDR, (0..50).map(cluster_cidr));
+    observed.insert(Kind::namespaced("apps", &["v1"], "Deployment", "deployments"), Vec::<Object>::new());
     let config = mipam::config::empty();
     let ledger = Ledger::read(vec![Head::first("epoch", &[])]).unwrap();
     let (gone, scope) = (BTreeSet::new(), Scope::default());

@@ -6,7 +6,7 @@ pub use write::{Dry, Ran, Written, write};
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE_KIND, Page};
-use crate::model::{Object, Pool, Slot, Standing};
+use crate::model::{Allocation, Kind, Object, Pool, Slot, Standing};
 use crate::plan::Decision;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -76,9 +76,14 @@ pub async fn record(
             Err(error) => failed.push((page, error)),
         }
     }
-    let bindable = decision.binds.iter().filter(|(_, home)| match &home.standing {
-        Standing::Home { set, .. } => !set.iter().any(|s| failed.iter().any(|(p, _)| *p == Page::of(s))),
-        _ => true,
+    // Not before all that is to hang on it is recorded, and all that hung on it stands on its own.
+    let members = |allocation: &Allocation| match &allocation.standing {
+        Standing::Home { set, .. } => set.iter().map(Page::of).collect(),
+        _ => Vec::new(),
+    };
+    let bindable = decision.binds.iter().filter(|(slot, home)| {
+        let was = ledger.allocations().get(slot).map(members).unwrap_or_default();
+        !members(home).iter().chain(&was).any(|page| failed.iter().any(|(failed, _)| failed == page))
     });
     let binds = bindable.map(|(slot, home)| (slot.clone(), Change::Put(home.clone()))).collect();
     for (page, changes) in ledger::by_page(&binds) {
@@ -122,7 +127,7 @@ async fn head(
         None => {
             let epoch = format!("{:016x}{:016x}", crate::cluster::random(), crate::cluster::random());
             let object = Head::first(&epoch, pools);
-            create_in_namespace(cluster, &object).await.map(|object| (None, object))
+            create_in_namespace(cluster, CONFIG_MAP, &object).await.map(|object| (None, object))
         }
         Some(head) => match head.updated(pools) {
             None => return Ok(Some(head.epoch.clone())),
@@ -143,12 +148,16 @@ async fn head(
     }
 }
 
-/// Makes a ConfigMap of ours, and its namespace where that is missing.
-pub async fn create_in_namespace(cluster: &dyn Cluster, object: &Object) -> Result<Object, ClusterError> {
-    match cluster.create(CONFIG_MAP, object).await {
+/// Makes an object of ours, and its namespace where that is missing.
+pub async fn create_in_namespace(
+    cluster: &dyn Cluster,
+    kind: Kind,
+    object: &Object,
+) -> Result<Object, ClusterError> {
+    match cluster.create(kind, object).await {
         Err(ClusterError::NoNamespace(_)) => {
             make_namespace(cluster).await?;
-            cluster.create(CONFIG_MAP, object).await
+            cluster.create(kind, object).await
         }
         other => other,
     }

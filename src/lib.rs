@@ -21,6 +21,8 @@
 //! | [`apply`] | records and writes what the plan says, with retries |
 //! | [`publish`] | free addresses for an admission policy |
 //! | [`pass`] | one pass from observation to report, for all commands |
+//! | [`watch`] | one pass after the other, whenever something changes: Lease, probes, metrics |
+//! | [`webhook`] | admission of launcher pods over TLS |
 //! | [`output`] | the printer: tables, diffs, progress |
 //! | [`yaml`] | strict reading of YAML and JSON, with positions |
 //!
@@ -40,4 +42,6 @@ pub mod pass;
 pub mod plan;
 pub mod publish;
 pub mod systems;
+pub mod watch;
+pub mod webhook;
 pub mod yaml;

@@ -3,11 +3,11 @@
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{CONFIG_MAP, Ledger, LedgerError, NAMESPACE};
-use crate::model::{Kind, Object, Observed, Owner, Problem, Role, Source, Standing};
+use crate::model::{Feed, Kind, Object, Observed, Owner, Problem, Role, Source, Standing};
 use crate::systems;
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// What was seen in one observation.
@@ -36,13 +36,17 @@ pub enum ObserveError {
     Ledger(#[from] LedgerError),
 }
 
-/// Reads everything that a pass needs, whatever part of it is served.
-pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observation, ObserveError> {
+/// Reads everything that a pass needs, whatever part of it is served; of the ledger only what has changed since `before`.
+pub async fn observe(
+    cluster: &dyn Cluster,
+    before: Ledger,
+    in_flight: usize,
+) -> Result<Observation, ObserveError> {
     let mut kinds = systems::kinds();
     kinds.push(CONFIG_MAP);
     let served: BTreeSet<Kind> = cluster.served(&kinds).await?.into_iter().collect();
     let (there, missing): (Vec<Source>, Vec<Source>) =
-        systems::sources().into_iter().partition(|s| served.contains(&s.kind));
+        systems::sources().iter().copied().partition(|s| served.contains(&s.kind));
     let notes = missing.iter().map(|s| format!("{} are not served here", s.kind.resource())).collect();
     let mut seen = Observation {
         observed: Observed::default(),
@@ -54,7 +58,7 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
 
     let wave = |role: fn(&Role) -> bool| there.iter().filter(move |s| role(&s.role)).copied();
     // The ledger before all else: a record that is older than it would speak for somebody who has gone since.
-    let ledger = cluster.list_in(CONFIG_MAP, NAMESPACE).await?;
+    let ledger = cluster.list(Feed::within(CONFIG_MAP, NAMESPACE)).await?;
     let records = try_join_all(wave(|r| *r == Role::Record).map(|s| read(cluster, s))).await?;
     let owners = try_join_all(wave(|r| *r != Role::Record).map(|s| read(cluster, s))).await?;
     for (kind, objects, note) in records.into_iter().chain(owners) {
@@ -63,20 +67,20 @@ pub async fn observe(cluster: &dyn Cluster, in_flight: usize) -> Result<Observat
         }
         seen.notes.extend(note);
     }
-    seen.ledger = Ledger::read(ledger)?;
+    seen.ledger = before.read_again(ledger)?;
     look_again(cluster, &mut seen, in_flight).await?;
     Ok(seen)
 }
 
 /// What was read of a kind; no list at all where it is not served.
-type Read = (Kind, Option<Vec<Object>>, Option<String>);
+type Read = (Kind, Option<Vec<Arc<Object>>>, Option<String>);
 
 async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterError> {
     let kind = source.kind;
-    let found = match source.role {
-        Role::Record | Role::Owner => cluster.list(kind).await,
-        Role::Peer(sign) => cluster.list_signed(kind, sign).await,
-        Role::Hint(name) => cluster.get(&kind.at("", name)).await.map(|object| vec![object]),
+    let found = match (source.feed(), source.role) {
+        (Some(feed), _) => cluster.list(feed).await,
+        (None, Role::Hint(name)) => cluster.get(&kind.at("", name)).await.map(|o| vec![Arc::new(o)]),
+        (None, _) => return Ok((kind, None, None)),
     };
     let all = matches!(source.role, Role::Record | Role::Owner);
     match found {
@@ -101,11 +105,15 @@ pub async fn look_again(
     let mut unseen: BTreeMap<Arc<Owner>, Kind> = BTreeMap::new();
     let mut unserved: BTreeMap<String, usize> = BTreeMap::new();
     let mut unknown: BTreeMap<String, usize> = BTreeMap::new();
+    let listed = listed(&seen.observed);
     for allocation in seen.ledger.allocations().values() {
         if matches!(allocation.standing, Standing::Cooling { .. }) {
             continue;
         }
         for owner in allocation.holders.iter().map(|h| &h.owner).filter(|o| !o.is_hold()) {
+            if !owner.uid.is_empty() && listed.contains(&*owner.uid) {
+                continue;
+            }
             let Some(kind) = systems::kind_of(&owner.group, &owner.kind) else {
                 *unknown.entry(format!("{}.{}", owner.kind, owner.group)).or_default() += 1;
                 continue;
@@ -134,6 +142,27 @@ pub async fn look_again(
         seen.problems.push(Problem::new("UnknownKind", &kind, message));
     }
     look(cluster, seen, unseen, in_flight).await
+}
+
+/// The uids of all objects that addresses are given to.
+fn listed(observed: &Observed) -> HashSet<&str> {
+    systems::owners().into_iter().flat_map(|kind| observed.all(kind)).map(Object::uid).collect()
+}
+
+/// Lists these kinds once more where lists come from a cache; and whether they do.
+pub async fn list_again(
+    cluster: &dyn Cluster,
+    seen: &mut Observation,
+    kinds: BTreeSet<Kind>,
+) -> Result<bool, ClusterError> {
+    let mut again = false;
+    for kind in kinds {
+        if let Some(list) = cluster.list_uncached(Feed::all(kind)) {
+            seen.observed.replace(kind, list.await?);
+            again = true;
+        }
+    }
+    Ok(again)
 }
 
 /// Looks at these owners as they are now, whatever a list has shown of them.

@@ -1,8 +1,11 @@
 //! One pass: observe, survey, decide, record, write, report. Every command is a pass or the first half of one.
 
+mod memory;
+mod notices;
 mod report;
 mod sight;
 
+pub use memory::Memory;
 pub use sight::{Adjust, Sight};
 
 use crate::apply::{self, Changed, Dry, Ran, Recorded, Written};
@@ -10,13 +13,15 @@ use crate::cluster::{Cluster, ClusterError, Patient, jitter};
 use crate::config::Config;
 use crate::ledger::{self, Ledger, LedgerError, Shrunk};
 use crate::model::{
-    Allocated, Allocation, Chain, Claim, Given, Notice, Pool, ReconcileReport, Seconds, Slot, Standing, When,
+    Allocated, Allocation, Chain, Claim, Given, Kind, Notice, Pool, ReconcileReport, Seconds, Slot, Standing,
+    When,
 };
 use crate::observe::{self, ObserveError};
 use crate::plan::{self, Decision, Scope, Served, World};
 use crate::publish;
 use crate::systems::{self, Scene};
 use futures_util::StreamExt;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -45,6 +50,8 @@ pub struct Pass<'a> {
     pub dry_run: bool,
     /// Told about every step, for a progress bar.
     pub progress: &'a dyn Progress,
+    /// What the pass before has left, where one follows the other.
+    pub memory: Option<&'a RefCell<Memory>>,
 }
 
 /// Is told how a pass goes on.
@@ -70,6 +77,10 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// For `-v`.
     pub notes: Vec<String>,
+    /// What can be said on objects about what was done and what waits.
+    pub notices: Vec<Notice>,
+    /// The world as the pass left it.
+    pub sight: Sight,
 }
 
 impl Pass<'_> {
@@ -80,9 +91,10 @@ impl Pass<'_> {
 
     async fn look_at(&self, adjust: Adjust<'_>) -> Result<Sight, ObserveError> {
         self.progress.stage("reading the cluster", 0);
-        let mut seen = observe::observe(&Patient(self.cluster), self.in_flight).await?;
+        let Memory { ledger, surveys } = self.memory.map(RefCell::take).unwrap_or_default();
+        let mut seen = observe::observe(&Patient(self.cluster), ledger, self.in_flight).await?;
         seen.observed.set_now(self.now);
-        Ok(Sight::of(seen, self.config, adjust))
+        Ok(Sight::remembering(self.memory.map(|_| surveys), seen, self.config, adjust))
     }
 
     /// Like [`Pass::look`], for what gives addresses out: the pools must have kept the ranges that they had.
@@ -119,7 +131,7 @@ impl Pass<'_> {
     /// Observes, decides and carries out; and whether that leaves more to decide.
     async fn turn(&self, adjust: Adjust<'_>) -> Result<(Outcome, bool), ObserveError> {
         let cluster = Patient(self.cluster);
-        let dry = Dry::new();
+        let dry = Dry::new(&cluster);
         let hand: &dyn Cluster = if self.dry_run { &dry } else { &cluster };
         let mut changed = Vec::new();
         let mut pause = Duration::from_millis(20);
@@ -171,12 +183,14 @@ impl Pass<'_> {
                 published = self.publish(&cluster, &sight, &decision).await;
                 cluster.settle().await?;
             }
-            let mut outcome = report::finish(self, &sight, &decision, recorded.as_ref(), answers, changed);
+            let said = report::finish(self, &sight, &decision, recorded.as_ref(), answers, changed);
+            let unsettled = decision.unsettled;
+            let mut outcome = said.with(sight);
             match published {
                 Ok(change) => outcome.changed.extend(change),
                 Err(error) => outcome.failures.push((publish::target().to_string(), error)),
             }
-            return Ok((outcome, decision.unsettled));
+            return Ok((outcome, unsettled));
         }
         Err(ClusterError::Conflict(format!("the ledger in namespace {}", ledger::NAMESPACE)).into())
     }
@@ -184,11 +198,18 @@ impl Pass<'_> {
     /// Decides, with a closer look at everybody who would lose an address while it exists.
     async fn decide(&self, sight: &mut Sight, adjust: Adjust<'_>) -> Result<Decision, ObserveError> {
         let mut looked_at = BTreeSet::new();
+        let mut listed: BTreeSet<Kind> = BTreeSet::new();
         loop {
             let at_once = (!self.dry_run).then_some(BLOCKS_AT_ONCE);
             let decision = plan::decide(World { at_once, ..sight.world(&self.scope, self.now) });
             let unsure: Vec<_> = decision.loses.difference(&looked_at).cloned().collect();
-            if unsure.is_empty() {
+            // A block is on record only until its Node shows it: who gives one has to have seen all Nodes since the
+            // ledger was read, and a cache may not have.
+            let blind: BTreeSet<_> =
+                sight.block_owners(&decision).filter(|kind| !listed.contains(kind)).collect();
+            listed.extend(&blind);
+            let again = observe::list_again(&Patient(self.cluster), &mut sight.seen, blind).await?;
+            if unsure.is_empty() && !again {
                 return Ok(decision);
             }
             looked_at.extend(unsure.iter().cloned());
@@ -205,7 +226,7 @@ impl Pass<'_> {
             systems::ALL.iter().find(|s| s.name() == claim.owner.system)?.notice(claim, line)
         });
         let notices: BTreeSet<Notice> = told
-            .chain(sight.survey.notices.iter().filter(|n| self.scope.serves_system(n.system)).cloned())
+            .chain(sight.survey.notices.iter().filter(|n| self.scope.serves_system(&n.system)).cloned())
             .collect();
         let events = notices.iter().map(|n| n.event(self.now)).collect::<Vec<_>>();
         let tell = |event| self.cluster.announce(event);

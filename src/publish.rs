@@ -40,7 +40,7 @@ pub async fn publish(
     data.insert(UNTIL.to_owned(), timestamp(now.saturating_add(life)).into());
     let written = match &before {
         Some(_) => cluster.replace(CONFIG_MAP, &after).await,
-        None => apply::create_in_namespace(cluster, &after).await,
+        None => apply::create_in_namespace(cluster, CONFIG_MAP, &after).await,
     };
     match written {
         Ok(after) => Ok(Some(Changed { before, after: Some(after) })),

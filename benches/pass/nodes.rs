@@ -9,8 +9,9 @@ use mipam::cluster::Cluster;
 use mipam::cluster::kube::KubeCluster;
 use mipam::config;
 use mipam::ledger::CONFIG_MAP;
+use mipam::model::NODE;
 use mipam::model::Object;
-use mipam::systems::nodes::{CLUSTER_CIDR, NODE};
+use mipam::systems::nodes::CLUSTER_CIDR;
 use serde_json::json;
 use std::time::{Duration, Instant};
 

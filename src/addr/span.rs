@@ -182,6 +182,36 @@ pub fn parse_span(text: &str) -> Result<Span, ParseError> {
     parse_address(text).map(Span::single)
 }
 
+/// Parses the CIDR of an object that is there, as Kubernetes reads it: host bits and leading zeros mean nothing, and
+/// an IPv4 network mapped into IPv6 is that IPv4 network. What is in use may not be overlooked for the way it is
+/// written.
+pub fn parse_shown_cidr(text: &str) -> Result<Span, ParseError> {
+    parse_span(text).or_else(|error| loose(text.trim()).ok_or(error))
+}
+
+/// A number without its leading zeros.
+fn digits(text: &str) -> Option<&str> {
+    let significant = text.trim_start_matches('0');
+    let all = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    all.then_some(if significant.is_empty() { "0" } else { significant })
+}
+
+fn loose(text: &str) -> Option<Span> {
+    let (base, prefix) = text.split_once('/')?;
+    let base: IpAddr = if base.contains(':') {
+        base.parse().ok()?
+    } else {
+        base.split('.').map(digits).collect::<Option<Vec<_>>>()?.join(".").parse().ok()?
+    };
+    let prefix: u8 = digits(prefix)?.parse().ok()?;
+    let (plain, mapped) = (base.to_canonical(), Family::V6.bits() - Family::V4.bits());
+    match prefix.checked_sub(mapped) {
+        _ if prefix > Family::of(base).bits() => None,
+        Some(rest) if plain != base => Some(subnet(plain, rest)),
+        _ => Some(subnet(base, prefix)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +228,26 @@ mod tests {
             "fd00::1-fd00::9",
         ] {
             assert_eq!(parse_span(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn reads_what_is_there_however_it_is_written() {
+        for (text, means) in [
+            ("10.1.0.0/24", "10.1.0.0/24"),
+            ("10.1.0.5/24", "10.1.0.0/24"),
+            ("010.001.00.0/024", "10.1.0.0/24"),
+            ("fd00::5/64", "fd00::/64"),
+            ("::ffff:10.1.0.5/120", "10.1.0.0/24"),
+            ("::ffff:0:0/64", "::/64"),
+            ("1.2.3.4/0", "0.0.0.0/0"),
+        ] {
+            assert_eq!(parse_shown_cidr(text).map(|s| s.to_string()).as_deref(), Ok(means), "{text}");
+        }
+        for text in
+            ["fish", "10.1.0.0/33", "10.1.0/24", "10.1.0.256/24", "10.1.0.0/", "fd00::/129", "a.b.c.d/8"]
+        {
+            assert!(parse_shown_cidr(text).is_err(), "{text}");
         }
     }
 

@@ -3,10 +3,13 @@
 
 use super::Changed;
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic};
-use crate::model::{Action, Chain, Edit, Edited, Kind, Make, Object, ObjectRef, Observed, Sign, Write};
+use crate::model::{
+    Action, Chain, Edit, Edited, Expect, Feed, Kind, Make, Object, ObjectRef, Observed, Write,
+};
 use futures_util::StreamExt;
 use std::collections::BTreeMap;
 use std::future::ready;
+use std::sync::Arc;
 
 /// How often an object that keeps changing is tried before the next pass has to see to it.
 const TRIES: usize = 5;
@@ -83,6 +86,7 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, before: &[(usize, Ran)]
             Action::Update(edit) | Action::UpdateStatus(edit) => update(cluster, write, edit, current).await,
             Action::Create(make) => create(cluster, write, make, &ran, current).await,
             Action::Delete => delete(cluster, write, current).await,
+            Action::Expect(expect) => look(cluster, write, expect).await,
             Action::Free(_) if current.is_none() => (Written::Already, None),
             Action::Free(finalizer) => {
                 match update(cluster, write, &Edit::free(finalizer), current).await {
@@ -191,6 +195,16 @@ async fn delete(cluster: &dyn Cluster, write: &Write, current: Option<Object>) -
     }
 }
 
+/// A live look; the kind has to be served for an absence to mean anything.
+async fn look(cluster: &dyn Cluster, write: &Write, expect: &Expect) -> Ended {
+    let now = match cluster.get(&write.target).await {
+        Ok(object) => Some(object),
+        Err(ClusterError::NotFound(_)) => None,
+        Err(error) => return (failed(write, error), None),
+    };
+    if expect.holds(now.as_ref()) { (Written::Already, now) } else { (Written::Moot, None) }
+}
+
 fn failed(write: &Write, error: ClusterError) -> Written {
     Written::Failed(write.target.clone(), error)
 }
@@ -199,19 +213,14 @@ fn other(uid: &str, object: &Object) -> bool {
     !uid.is_empty() && !object.uid().is_empty() && uid != object.uid()
 }
 
-/// A cluster on which every write succeeds and changes nothing: what a dry run writes to.
-pub struct Dry(Traffic);
+/// A cluster on which every write succeeds and changes nothing: what a dry run writes to. One object is shown as the
+/// real one has it.
+pub struct Dry<'a>(&'a dyn Cluster);
 
-impl Dry {
-    /// The only one there is.
-    pub fn new() -> Self {
-        Self(Traffic::default())
-    }
-}
-
-impl Default for Dry {
-    fn default() -> Self {
-        Self::new()
+impl<'a> Dry<'a> {
+    /// In place of this cluster.
+    pub fn new(cluster: &'a dyn Cluster) -> Self {
+        Self(cluster)
     }
 }
 
@@ -219,25 +228,17 @@ fn unread<'a, T: 'a>(what: &str) -> Answer<'a, T> {
     Box::pin(ready(Err(ClusterError::Other(format!("a dry run does not read {what}")))))
 }
 
-impl Cluster for Dry {
+impl Cluster for Dry<'_> {
     fn served<'a>(&'a self, _: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
         unread("what is served")
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        unread(kind.plural)
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, _: &'a str) -> Answer<'a, Vec<Object>> {
-        unread(kind.plural)
-    }
-
-    fn list_signed(&self, kind: Kind, _: Sign) -> Answer<'_, Vec<Object>> {
-        unread(kind.plural)
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        unread(feed.kind.plural)
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
-        unread(&target.name)
+        self.0.get(target)
     }
 
     fn create<'a>(&'a self, _: Kind, object: &'a Object) -> Answer<'a, Object> {
@@ -261,6 +262,6 @@ impl Cluster for Dry {
     }
 
     fn traffic(&self) -> &Traffic {
-        &self.0
+        self.0.traffic()
     }
 }

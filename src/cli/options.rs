@@ -2,6 +2,8 @@
 
 use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,10 +12,11 @@ use std::time::Duration;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Cluster options")]
 pub struct ClusterOptions {
-    /// The file with the address pools [default: ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]
+    /// The file with the address pools, or configmap/NAMESPACE/NAME for the one in the cluster [default:
+    /// ./ipam-config.yaml, with --dir first DIR/ipam-config.yaml]
     #[arg(long, value_name = "FILE", env = "MIPAM_CONFIG", hide_env_values = true, global = true)]
-    #[arg(value_parser = path(), value_hint = ValueHint::FilePath)]
-    pub config: Option<PathBuf>,
+    #[arg(value_parser = OsStringValueParser::new().try_map(ConfigAt::try_from), value_hint = ValueHint::FilePath)]
+    pub config: Option<ConfigAt>,
 
     /// Use the YAML and JSON files below DIR as the cluster
     #[arg(long, value_name = "DIR", env = "MIPAM_DIR", hide_env_values = true, global = true)]
@@ -48,6 +51,58 @@ pub struct ClusterOptions {
     pub request_timeout: Duration,
 }
 
+/// Where the configuration is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConfigAt {
+    /// A file.
+    File(PathBuf),
+    /// Key `ipam-config.yaml` of a ConfigMap of the cluster.
+    Map {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl ConfigAt {
+    /// What a ConfigMap begins with.
+    const MAP: &str = "configmap/";
+
+    /// Is it the value of a variable that is set but empty?
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::File(path) if path.as_os_str().is_empty())
+    }
+}
+
+impl TryFrom<OsString> for ConfigAt {
+    type Error = String;
+
+    fn try_from(text: OsString) -> Result<Self, String> {
+        let Some(rest) = text.to_str().and_then(|t| t.strip_prefix(Self::MAP)) else {
+            return Ok(Self::File(text.into()));
+        };
+        match rest.split_once('/') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+                Ok(Self::Map { namespace: namespace.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(format!(
+                "write {0}NAMESPACE/NAME, or ./{0}... for a file in a directory of that name",
+                Self::MAP
+            )),
+        }
+    }
+}
+
+impl fmt::Display for ConfigAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Map { namespace, name } => write!(f, "{}{namespace}/{name}", Self::MAP),
+        }
+    }
+}
+
 /// How to talk.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output options")]
@@ -59,6 +114,10 @@ pub struct OutputOptions {
     /// Say more about what is done, on stderr
     #[arg(short, long, action = ArgAction::Count, global = true)]
     pub verbose: u8,
+
+    /// How to print what is not data, on stderr; with json, the report of reconcile is printed there, too
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text, global = true)]
+    pub log_format: LogFormat,
 
     /// Print no warnings and no progress, only data and errors
     #[arg(short, long, global = true)]
@@ -116,6 +175,16 @@ pub enum NmstateFormat {
     Json,
     /// The nmstate document as YAML
     Yaml,
+}
+
+/// How warnings, errors and the like are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    #[default]
+    Text,
+    /// A JSON object a line, with time, level and message
+    Json,
 }
 
 /// When to use colour.

@@ -41,6 +41,25 @@ fn mipam_alone_prints_the_short_help_and_is_an_error() {
 }
 
 #[test]
+fn as_a_plugin_of_kubectl_it_says_so() {
+    let said = |line: &str| {
+        let words = std::iter::once("/usr/local/bin/kubectl-mipam").chain(line.split_whitespace());
+        Cli::from_args(words).unwrap_err().to_string()
+    };
+    let help = said("--help");
+    assert!(help.contains("Usage: kubectl mipam [OPTIONS] <COMMAND>"), "{help}");
+    assert!(help.contains("\n  kubectl mipam reconcile --dry-run --diff\n"), "{help}");
+    assert!(!help.contains("\n  mipam "), "{help}");
+    let help = said("release --help");
+    assert!(help.contains("Usage: kubectl mipam release"), "{help}");
+    assert!(help.contains("kubectl mipam status -o json | kubectl mipam release --from-report -"), "{help}");
+    assert!(said("allocate --name x").contains("Usage: kubectl mipam allocate"), "{}", said("allocate"));
+    assert!(said("reconcile --out x").contains("Usage: kubectl mipam reconcile"));
+    let words = ["kubectl-mipam", "__complete", "reconcile", "--dir"];
+    assert!(matches!(Cli::from_args(words).unwrap().command, Command::Complete(words) if words.len() == 2));
+}
+
+#[test]
 fn shared_options_stand_before_or_after_the_verb() {
     for line in ["--dir lab -n ns -vv status -o json", "status --dir lab -n ns -vv -o json"] {
         let cli = parse(line).unwrap();
@@ -65,11 +84,25 @@ fn a_directory_and_a_cluster_at_once_are_refused() {
 }
 
 #[test]
+fn a_configuration_is_a_file_or_a_config_map() {
+    let at = |text: &str| parse(&format!("status --config {text}")).unwrap().cluster.config.unwrap();
+    let map = ConfigAt::Map { namespace: "lab".into(), name: "pools".into() };
+    assert_eq!(at("configmap/lab/pools"), map);
+    assert_eq!(map.to_string(), "configmap/lab/pools");
+    for file in ["lab.yaml", "./configmap/lab/pools", "configmaps/lab/pools", "configmap"] {
+        assert_eq!(at(file), ConfigAt::File(file.into()));
+    }
+}
+
+#[test]
 fn what_is_refused_says_why() {
     let all = [
         "stats",
         "status --dir lab --context x",
         "status --dir=",
+        "status --config=",
+        "status --config configmap/lab",
+        "status --config configmap/lab/pools/more",
         "status --request-timeout 30",
         "status --apiserver api.lab.example",
         "status -o xml",
@@ -95,6 +128,7 @@ fn what_is_refused_says_why() {
         "check-capacity --for machineset/ns/workers",
         "check-capacity --replicas 5",
         "check-capacity --need 5 --for machineset/ns/workers --replicas 5",
+        "detach worker-0",
         "completions tcsh",
     ];
     let messages: Vec<_> = all.iter().map(|line| format!("$ mipam {line}\n{}", refused(line))).collect();
@@ -125,6 +159,6 @@ fn what_belongs_together_is_taken() {
 fn there_is_a_manual_page_for_each_command() {
     let pages = man_pages();
     let titles: Vec<_> = pages.lines().filter(|l| l.starts_with(".TH")).collect();
-    assert_eq!(titles.len(), 9, "{titles:?}");
+    assert_eq!(titles.len(), 11, "{titles:?}");
     assert!(pages.contains(".SH \"EXIT STATUS\"") && pages.contains(".SH EXAMPLES"), "{pages}");
 }

@@ -1,7 +1,7 @@
 //! What each command takes of its own, with its help and examples.
 
 use super::options::duration;
-use super::{FormatOption, MachineRef, NmstateFormat, RangeOptions, Reference, Shell, Target};
+use super::{FormatOption, MachineRef, NmstateFormat, RangeOptions, Reference, Shell, Target, WatchOptions};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueHint, value_parser};
 use std::net::IpAddr;
@@ -28,6 +28,11 @@ pub struct Reconcile {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u16).range(1..=1024))]
     pub max_in_flight: u16,
 
+    /// With --dir: how long to wait for another mipam that works on the directory, for example 30s [default: not at
+    /// all]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub wait_for_lock: Option<Duration>,
+
     /// After the pass, publish the free addresses for the admission policy of Kubermatic machines, to be believed
     /// for so long: at least twice as long as from one run to the next, for example 10m
     #[arg(long, value_name = "TIME", value_parser = duration)]
@@ -36,6 +41,10 @@ pub struct Reconcile {
     /// What may become of ranges.
     #[command(flatten)]
     pub ranges: RangeOptions,
+
+    /// How passes follow one another.
+    #[command(flatten)]
+    pub watching: WatchOptions,
 
     /// How to print the report.
     #[command(flatten)]
@@ -65,8 +74,9 @@ pub struct Allocate {
     #[arg(long, value_name = "IP")]
     pub address: Option<IpAddr>,
 
-    /// How many addresses to hold [default: 1]
+    /// How many addresses to hold, at most 1024 [default: 1]
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["owner", "address"])]
     pub count: Option<u32>,
 
@@ -184,6 +194,7 @@ pub struct CheckCapacity {
 
     /// How many more machines need an address of each family
     #[arg(long, value_name = "N", value_parser = number, conflicts_with_all = ["owner", "replicas"])]
+    #[arg(allow_negative_numbers = true)]
     pub need: Option<u128>,
 
     /// What you want to scale, as KIND[.GROUP]/NAMESPACE/NAME
@@ -191,11 +202,12 @@ pub struct CheckCapacity {
     pub owner: Option<Reference>,
 
     /// To how many machines in all
-    #[arg(long, value_name = "N", requires = "owner")]
+    #[arg(long, value_name = "N", requires = "owner", allow_negative_numbers = true)]
     pub replicas: Option<u32>,
 
     /// How many more Nodes need pod CIDRs from ClusterCIDRs
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
+    #[arg(allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["need", "owner", "replicas", "pool"])]
     pub nodes: Option<u32>,
 
@@ -210,6 +222,90 @@ pub struct CheckCapacity {
     /// How to print the report.
     #[command(flatten)]
     pub format: FormatOption,
+}
+
+/// What `detach` takes.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DETACH_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Detach {
+    /// Do not ask; without a terminal only --force needs it
+    #[arg(short, long)]
+    pub yes: bool,
+
+    /// Let machines go that wait for an address, without one
+    #[arg(long)]
+    pub force: bool,
+
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Show the objects that change, line by line
+    #[arg(long)]
+    pub diff: bool,
+
+    /// How to print the report.
+    #[command(flatten)]
+    pub format: FormatOption,
+}
+
+/// What `webhook` takes.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = WEBHOOK_EXAMPLES,
+    group(ArgGroup::new("certificate").args(["tls_cert", "self_signed"]).required(true))
+)]
+pub struct Webhook {
+    /// Where to answer reviews, as :PORT or HOST:PORT
+    #[arg(long, value_name = "ADDRESS", default_value = ":9443")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub listen: String,
+
+    /// Where /healthz, /readyz and /metrics are served, as :PORT or HOST:PORT
+    #[arg(long, value_name = "ADDRESS", env = "IPAM_HEALTH_PROBE_ADDR", hide_env_values = true)]
+    #[arg(default_value = ":8081", value_parser = NonEmptyStringValueParser::new())]
+    pub health_probe_address: String,
+
+    /// The certificate to show, as PEM; read again when it changes
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+
+    /// The key of the certificate, as PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+
+    /// Make a certificate, keep it in a Secret, and tell the API server to believe it
+    #[arg(long)]
+    pub self_signed: bool,
+
+    /// With --self-signed: another name or address that the API server reaches the webhook by
+    #[arg(long = "tls-name", value_name = "NAME", requires = "self_signed")]
+    pub tls_names: Vec<String>,
+
+    /// With --self-signed: the Service of the webhook
+    #[arg(long, value_name = "NAME", default_value = "mipam-webhook")]
+    pub service: String,
+
+    /// With --self-signed: the namespace of the Service and of the Secret
+    #[arg(long, value_name = "NAME", default_value = "mipam-system")]
+    pub service_namespace: String,
+
+    /// With --self-signed: the Secret
+    #[arg(long, value_name = "NAME", default_value = "mipam-webhook-tls")]
+    pub secret: String,
+
+    /// With --self-signed: the MutatingWebhookConfiguration
+    #[arg(long, value_name = "NAME", default_value = "mipam-webhook")]
+    pub configuration: String,
+
+    /// The namespace of the NetworkAttachmentDefinition `default`, which stands for the network of the pods
+    #[arg(long, value_name = "NAME", default_value = "ovn-kubernetes")]
+    pub default_network_nad_namespace: String,
+
+    /// The longest that a review may take: less than timeoutSeconds of the MutatingWebhookConfiguration
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = duration)]
+    pub review_timeout: Duration,
 }
 
 /// What `completions` takes.
@@ -254,7 +350,10 @@ Examples:
   mipam reconcile --network 192.168.1.128/25,192.168.1.1,192.168.1.1
 
   # For a program: who got which address?
-  mipam reconcile -o json";
+  mipam reconcile -o json
+
+  # In a cluster: serve every machine as soon as it appears
+  mipam reconcile --watch";
 
 const ALLOCATE_EXAMPLES: &str = "\
 Examples:
@@ -315,6 +414,22 @@ Examples:
 
   # Is there a pod CIDR for each of 20 more Nodes of a zone?
   mipam check-capacity --nodes 20 --labels topology.kubernetes.io/zone=a";
+
+const DETACH_EXAMPLES: &str = "\
+Examples:
+  # Stop the mipam in the cluster, finish what can be finished, look, and let go
+  kubectl scale deployment/mipam -n mipam-system --replicas 0
+  mipam reconcile
+  mipam detach --dry-run
+  mipam detach --yes";
+
+const WEBHOOK_EXAMPLES: &str = "\
+Examples:
+  # With a certificate of cert-manager
+  mipam webhook --tls-cert /tls/tls.crt --tls-key /tls/tls.key
+
+  # With one of its own
+  mipam webhook --self-signed";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:

@@ -1,13 +1,16 @@
 //! Where objects live: one trait, and a Kubernetes API, a directory or the simulation behind it. Nothing here decides.
 
+pub mod cache;
 pub mod dir;
 pub mod kube;
 mod patient;
 pub mod sim;
 
-use crate::model::{Kind, Object, ObjectRef, Sign};
+use crate::model::{Feed, Kind, Object, ObjectRef};
+use futures_util::Stream;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use patient::{Patient, jitter};
@@ -15,16 +18,45 @@ pub use patient::{Patient, jitter};
 /// What every call on a cluster returns.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ClusterError>> + 'a>>;
 
+/// What [`Cluster::watch`] returns.
+pub type Watch<'a> = Pin<Box<dyn Stream<Item = Result<News, ClusterError>> + 'a>>;
+
+/// What a watch tells.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// All objects there are at a version: at the beginning, and wherever the watch has to begin anew.
+    All(Vec<Arc<Object>>, String),
+    /// An object is so now.
+    Now(Arc<Object>),
+    /// An object is gone; this is the last of it, with the version at which it went.
+    Gone(Arc<Object>),
+    /// All was told up to this version.
+    UpTo(String),
+}
+
 /// A place where Kubernetes objects live.
 pub trait Cluster {
     /// Which of these kinds are served here.
     fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>>;
-    /// All objects of a kind in all namespaces, as they are now.
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>>;
-    /// The objects of a kind in one namespace, as they are now.
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>>;
-    /// The few objects of a kind that bear a sign, in all namespaces, as they are now.
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>>;
+    /// The objects of a feed, as they are now.
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>>;
+    /// The objects of a kind in a namespace that somebody names, as they are now.
+    fn list_within<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Arc<Object>>> {
+        Box::pin(async move {
+            let mut all = self.list(Feed::all(kind)).await?;
+            all.retain(|object| object.namespace() == namespace);
+            Ok(all)
+        })
+    }
+    /// The objects of a feed, and what becomes of them from then on. It has no end; what fails on the way is said, and
+    /// tried again. Files do not tell.
+    fn watch(&self, _feed: Feed) -> Watch<'_> {
+        Box::pin(futures_util::stream::pending())
+    }
+    /// Where [`Cluster::list`] answers from a cache: the same as the server has it at this moment.
+    fn list_uncached(&self, _feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+        None
+    }
     /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object>;
     /// Makes an object; its name is the guard.
@@ -51,6 +83,7 @@ pub trait Cluster {
 pub struct Traffic {
     reads: AtomicU64,
     writes: AtomicU64,
+    conflicts: AtomicU64,
 }
 
 impl Traffic {
@@ -62,6 +95,16 @@ impl Traffic {
     /// Counts a request that writes.
     pub fn write(&self) {
         self.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a write that met somebody else's.
+    pub fn conflict(&self) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Conflicts so far.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.load(Ordering::Relaxed)
     }
 
     /// Reads and writes so far.

@@ -2,8 +2,9 @@
 //! mipam is guarded, so sending it twice is safe: if the first one arrived after all, the second is a
 //! conflict, and conflicts are looked into.
 
-use super::{Answer, Cluster, ClusterError, Traffic};
-use crate::model::{Kind, Object, ObjectRef, Sign};
+use super::{Answer, Cluster, ClusterError, Traffic, Watch};
+use crate::model::{Feed, Kind, Object, ObjectRef};
+use std::sync::Arc;
 use std::time::Duration;
 
 const TRIES: u32 = 6;
@@ -50,16 +51,17 @@ impl Cluster for Patient<'_> {
         Box::pin(self.insist(move || self.0.served(kinds)))
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.insist(move || self.0.list(kind)))
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        Box::pin(self.insist(move || self.0.list(feed)))
     }
 
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        Box::pin(self.insist(move || self.0.list_in(kind, namespace)))
+    fn watch(&self, feed: Feed) -> Watch<'_> {
+        self.0.watch(feed)
     }
 
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.insist(move || self.0.list_signed(kind, sign)))
+    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+        let again = move || self.0.list_uncached(feed).unwrap_or_else(|| self.0.list(feed));
+        self.0.list_uncached(feed).map(|_| -> Answer<'_, _> { Box::pin(self.insist(again)) })
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

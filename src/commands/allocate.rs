@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(&command.ranges)?;
     let targets = command.owner.as_ref().map(|r| owner(context, r)).transpose()?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
+    let config = context.config_with(&*cluster, &command.ranges).await?;
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.dry_run = command.dry_run;
@@ -36,7 +36,10 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         Some(sight) => {
             context::any_pool(sight, &command.pool)?;
             if let Some(had) = targets.as_ref().and_then(|t| blocks::shown(sight, t, &command.pool)) {
-                return print(context, command, had);
+                return match other(command, &had) {
+                    Some(failure) => Err(failure),
+                    None => print(context, command, had),
+                };
             }
         }
         None => drop(context::pool(pools, &command.pool)?),
@@ -102,21 +105,26 @@ fn finish(
         // Every device has its address already; the answer is the same as the first time.
         allocated = had;
     }
-    let other = command
-        .address
-        .filter(|a| !allocated.iter().any(|l| l.address.split('/').next() == Some(&a.to_string())));
-    if let (Some(asked), Some(first)) = (other, allocated.first()) {
-        return Err(Failure::finding(format!(
-            "it holds {} already, so it cannot get {asked}",
-            first.address
-        )));
+    if let Some(failure) = other(command, &allocated) {
+        return Err(failure);
     }
     if allocated.is_empty() {
-        return Err(Failure::finding(
-            "its devices have addresses already, and the ledger has none of this pool for it; reconcile records those of machines that it serves",
-        ));
+        return Err(Failure::finding(format!(
+            "{owner}: its devices have addresses already, and the ledger has none of this pool for it; reconcile records those of machines that it serves",
+        )));
     }
     print(context, command, allocated)
+}
+
+/// Why it does not get the address that was asked for: it has another one.
+fn other(command: &Allocate, allocated: &[Allocated]) -> Option<Failure> {
+    let asked = command.address?;
+    let first = allocated.first()?;
+    let is_asked = |l: &Allocated| l.address.split('/').next() == Some(&asked.to_string());
+    let owner = [&*first.kind, &first.namespace, &first.name].into_iter().filter(|part| !part.is_empty());
+    let owner = owner.collect::<Vec<_>>().join("/");
+    let why = || format!("{owner}: it holds {} already, so it cannot get {asked}", first.address);
+    (!allocated.iter().any(is_asked)).then(|| Failure::finding(why()))
 }
 
 fn print(

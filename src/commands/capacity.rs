@@ -10,8 +10,8 @@ use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError};
 use crate::config::Config;
 use crate::model::{
-    API_VERSION, CapacityReport, Claim, Kind, Object, ObjectRef, Opening, Owner, PendingLine, Pool, PoolLine,
-    PoolNeed, PoolOrigin, Reason,
+    API_VERSION, CapacityReport, Claim, Kind, Object, ObjectRef, Opening, Owner, Pool, PoolLine, PoolNeed,
+    PoolOrigin, Reason,
 };
 use crate::output;
 use crate::pass::Sight;
@@ -20,11 +20,13 @@ use crate::systems;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(&command.ranges)?;
     let pool = command.pool.as_deref();
     let parents: Vec<Kind> = systems::ALL.iter().flat_map(|s| s.parents()).copied().collect();
     let parent = command.owner.as_ref().map(|r| context.targets(r, &parents)).transpose()?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
+    let mut config = context.config_with(&*cluster, &command.ranges).await?;
+    // Whoever gives machines their addresses, there is room or there is none.
+    config.beside_peer.extend([systems::elf::NAME, systems::nodes::NAME].map(str::to_owned));
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.scope = Scope::default();
@@ -41,7 +43,7 @@ pub(super) async fn run(context: &Context<'_>, command: &CheckCapacity) -> Resul
 
     let waiting = plan::decide(sight.world(&pass.scope, pass.now));
     let free = plan::usage(sight.world(&pass.scope, pass.now), &waiting.changes);
-    let ahead = yet_to_be_made(&sight.pools, &sight.survey.openings);
+    let ahead = ahead(&sight);
     let mut ask = Ask { ahead, waiting: left_over(&sight, &waiting), ..Ask::default() };
     if let (Some(targets), Some(replicas)) = (parent, command.replicas) {
         let (kind, object) = find(&*cluster, targets).await?;
@@ -204,23 +206,35 @@ fn any(pools: &[Pool], pool: Option<&str>, need: u128) -> Result<Groups, Failure
     Ok(groups)
 }
 
-/// What machines that already wait lack.
-fn left_over(sight: &Sight, decision: &Decision) -> Groups {
-    let waits = |claim: &&Claim| {
-        let is =
-            |line: &PendingLine| *line.name == *claim.owner.name && *line.namespace == *claim.owner.namespace;
-        decision.pending.iter().any(|line| line.reason == Reason::PoolExhausted && is(line))
-    };
-    if decision.pending.is_empty() {
-        return Groups::new();
+/// What claims take that the next pass makes, or makes elsewhere because there is room, and those that another
+/// controller is about to serve.
+fn ahead(sight: &Sight) -> Groups {
+    let next = sight.survey.openings.iter().zip(&sight.placed);
+    let next = next.filter(|(o, site)| o.instead_of.is_none() || site.is_some()).map(|(o, _)| o);
+    let mut groups = yet_to_be_made(&sight.pools, next);
+    for (group, need) in wanted(&sight.pools, &sight.survey.others) {
+        *groups.entry(group).or_default() += need;
     }
-    wanted(&sight.pools, &sight.survey.claims.iter().filter(waits).cloned().collect::<Vec<_>>())
+    groups
+}
+
+/// What machines that already wait lack, and go on waiting for.
+fn left_over(sight: &Sight, decision: &Decision) -> Groups {
+    let moving = sight.survey.openings.iter().zip(&sight.placed).filter(|(_, site)| site.is_some());
+    let moving: BTreeSet<&Owner> = moving.filter_map(|(o, _)| o.instead_of.as_deref()).collect();
+    let lacks = decision.unmet.iter().zip(&decision.pending);
+    let lacks = lacks.filter(|(_, line)| line.reason == Reason::PoolExhausted);
+    let claims = lacks.map(|(at, _)| &sight.survey.claims[*at]).filter(|c| !moving.contains(&*c.owner));
+    wanted(&sight.pools, &claims.cloned().collect::<Vec<_>>())
 }
 
 fn wanted(pools: &[Pool], claims: &[Claim]) -> Groups {
     let mut groups = Groups::new();
-    for group in claims.iter().flat_map(|c| &c.wishes).flat_map(|w| plan::candidates(pools, w)) {
-        if !group.is_empty() {
+    for wish in claims.iter().flat_map(|c| &c.wishes) {
+        let each = plan::candidates(pools, wish);
+        // Where one address of any family will do, the pools of both stand in for one another.
+        let each = if wish.one { vec![each.concat()] } else { each.to_vec() };
+        for group in each.into_iter().filter(|g| !g.is_empty()) {
             *groups.entry(group).or_default() += 1;
         }
     }
@@ -230,7 +244,7 @@ fn wanted(pools: &[Pool], claims: &[Claim]) -> Groups {
 /// What claims take that are yet to be made, each from one of the pools where it can be made.
 fn yet_to_be_made<'o>(pools: &[Pool], openings: impl IntoIterator<Item = &'o Opening>) -> Groups {
     let mut groups = Groups::new();
-    for opening in openings.into_iter().filter(|o| o.instead_of.is_none()) {
+    for opening in openings {
         let wishes = opening.sites.iter().flat_map(|site| &site.claim.wishes);
         let group: Vec<usize> = wishes.flat_map(|w| plan::candidates(pools, w)).flatten().collect();
         *groups.entry(group).or_default() += 1;

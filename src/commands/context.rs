@@ -1,9 +1,9 @@
-//! What every command needs: the configuration, the cluster, the scope.
+//! What every command needs: the cluster, the scope, a pass.
 
 use super::Failure;
-use crate::cli::{ClusterOptions, RangeOptions, Reference};
+use crate::cli::{ClusterOptions, Reference};
 use crate::cluster::Cluster;
-use crate::cluster::dir::{DirCluster, Mode};
+use crate::cluster::dir::{DirCluster, DirError, Mode};
 use crate::cluster::kube::{Access, KubeCluster};
 use crate::config::{self, Config};
 use crate::ledger;
@@ -12,14 +12,11 @@ use crate::output::{Printer, Progress};
 use crate::pass::{self, Pass, Sight};
 use crate::plan::Scope;
 use crate::systems;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Requests at once, unless told otherwise.
 pub(super) const IN_FLIGHT: usize = 64;
-
-/// A configuration that is larger than this is no configuration.
-const LARGEST_CONFIG: u64 = 4 << 20;
 
 /// Options and printer.
 pub(super) struct Context<'a> {
@@ -47,84 +44,17 @@ impl<'a> std::ops::Deref for Opened<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Reads the configuration.
-    pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.config_if_any()?.ok_or_else(|| self.no_config())
-    }
-
-    /// Reads the configuration; `None` where there is no file and nobody has named one.
-    pub(super) fn config_if_any(&self) -> Result<Option<Config>, Failure> {
-        self.read_config(&[])
-    }
-
-    /// Reads the configuration for a command that may change which ranges there are.
-    pub(super) fn config_with(&self, ranges: &RangeOptions) -> Result<Config, Failure> {
-        let config = self.read_config(&ranges.network)?.ok_or_else(|| self.no_config())?;
-        Ok(Config { allow_shrink: ranges.allow_shrink, ..config })
-    }
-
-    /// What is said where there is no configuration.
-    pub(super) fn no_config(&self) -> Failure {
-        Failure::error(format!("there is no configuration {}", self.config_path().display()))
-            .hint("write one (ipam-config.yaml.example shows every key), or name it with --config; with --dir it may also lie in that directory")
-    }
-
-    fn read_config(&self, networks: &[String]) -> Result<Option<Config>, Failure> {
-        if let Some(dir) = self.options.dir.as_ref().filter(|d| !d.is_dir()) {
-            let what = if dir.exists() { "this is no directory" } else { "there is no such directory" };
-            return Err(Failure::error(format!("--dir {}: {what}", dir.display()))
-                .hint("it holds the manifests, for example what `kubectl get machines -A -o yaml` wrote"));
-        }
-        let path = self.config_path();
-        let shown = path.display().to_string();
-        let cannot = |why: &dyn std::fmt::Display| {
-            Failure::error(format!("cannot read the configuration {shown}: {why}"))
-        };
-        let size = std::fs::metadata(&path).map(|m| m.len());
-        let bytes = match size {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                match (&self.options.config, networks) {
-                    (Some(_), _) => return Err(self.no_config()),
-                    (None, []) => return Ok(None),
-                    // The networks are all there is.
-                    (None, _) => None,
-                }
-            }
-            Err(error) => return Err(cannot(&error)),
-            Ok(size) if size > LARGEST_CONFIG => {
-                return Err(cannot(&format!("it has {size} bytes, more than {LARGEST_CONFIG}")));
-            }
-            Ok(_) => Some(std::fs::read(&path).map_err(|e| cannot(&e))?),
-        };
-        let file = bytes.as_deref().map(|bytes| (shown.as_str(), bytes));
-        let config =
-            config::parse_with(file, networks).map_err(|errors| Failure::error(errors.to_string()))?;
-        for warning in &config.warnings {
-            self.printer.warn(warning);
-        }
-        let known = [systems::capi::NAME, systems::nodes::NAME];
-        for system in config.beside_peer.iter().filter(|s| !known.contains(&s.as_str())) {
-            self.printer.warn(&format!("{shown}: beside-peer has no effect for {system} in this version"));
-        }
-        self.unserved(config.systems.iter().flatten());
-        Ok(Some(config))
-    }
-
-    fn config_path(&self) -> PathBuf {
-        const NAME: &str = "ipam-config.yaml";
-        if let Some(path) = &self.options.config {
-            return path.clone();
-        }
-        let beside = self.options.dir.as_ref().map(|d| d.join(NAME)).filter(|p| p.exists());
-        beside.unwrap_or_else(|| PathBuf::from(NAME))
-    }
-
     /// Opens the cluster. `mode` is how a directory is written.
     pub(super) async fn cluster(&self, mode: Mode) -> Result<Opened<'a>, Failure> {
+        self.cluster_after(mode, Duration::ZERO).await
+    }
+
+    /// Like [`Context::cluster`], and waits so long for another run to leave the directory.
+    pub(super) async fn cluster_after(&self, mode: Mode, wait: Duration) -> Result<Opened<'a>, Failure> {
         if let Some((cluster, _)) = self.lent {
             return Ok(Opened::Lent(cluster));
         }
-        let Some(dir) = &self.options.dir else {
+        let Some(dir) = self.dir()? else {
             let access = Access {
                 kubeconfig: self.options.kubeconfig.clone(),
                 context: self.options.context.clone(),
@@ -133,13 +63,31 @@ impl<'a> Context<'a> {
             };
             return Ok(Opened::Own(Box::new(KubeCluster::connect(&access).await?)));
         };
-        Ok(Opened::Own(Box::new(self.directory(dir, mode)?)))
+        Ok(Opened::Own(Box::new(self.directory(dir, mode, wait).await?)))
     }
 
-    fn directory(&self, dir: &Path, mode: Mode) -> Result<DirCluster, Failure> {
+    /// The directory that is the cluster, if one is; an error where it is none.
+    pub(super) fn dir(&self) -> Result<Option<&'a Path>, Failure> {
+        let Some(dir) = &self.options.dir else { return Ok(None) };
+        if dir.is_dir() {
+            return Ok(Some(dir));
+        }
+        let what = if dir.exists() { "this is no directory" } else { "there is no such directory" };
+        Err(Failure::error(format!("--dir {}: {what}", dir.display()))
+            .hint("it holds the manifests, for example what `kubectl get machines -A -o yaml` wrote"))
+    }
+
+    async fn directory(&self, dir: &Path, mode: Mode, wait: Duration) -> Result<DirCluster, Failure> {
+        const PAUSE: Duration = Duration::from_millis(50);
         let mut kinds = systems::kinds();
         kinds.extend([ledger::CONFIG_MAP, ledger::NAMESPACE_KIND]);
-        let cluster = DirCluster::open(dir, &kinds, mode)?;
+        let until = Instant::now() + wait;
+        let cluster = loop {
+            match DirCluster::open(dir, &kinds, mode.clone()) {
+                Err(DirError::Locked(_)) if Instant::now() < until => tokio::time::sleep(PAUSE).await,
+                opened => break opened?,
+            }
+        };
         for note in cluster.notes() {
             self.printer.warn(note);
         }
@@ -165,7 +113,7 @@ impl<'a> Context<'a> {
     }
 
     /// Says which of these systems this version does not serve yet.
-    fn unserved<'s>(&self, systems: impl IntoIterator<Item = &'s String>) {
+    pub(super) fn unserved<'s>(&self, systems: impl IntoIterator<Item = &'s String>) {
         let served = |name: &str| systems::ALL.iter().any(|s| s.serves() && s.name() == name);
         for system in systems.into_iter().filter(|s| !served(s)) {
             self.printer.warn(&format!("system {system} is not served by this version"));
@@ -187,6 +135,7 @@ impl<'a> Context<'a> {
             in_flight: IN_FLIGHT,
             dry_run: false,
             progress,
+            memory: None,
         })
     }
 

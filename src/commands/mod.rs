@@ -3,13 +3,17 @@
 
 mod allocate;
 mod capacity;
+mod configured;
 mod context;
+mod detach;
 mod failure;
 mod reconcile;
 mod release;
 mod render;
 mod reported;
 mod status;
+mod watch;
+mod webhook;
 
 pub use failure::{ExitStatus, Failure};
 
@@ -41,8 +45,13 @@ fn format(command: &Command) -> Format {
         Command::Allocate(c) => c.format.format,
         Command::Release(c) => c.format.format,
         Command::Status(c) => c.format.format,
+        Command::Detach(c) => c.format.format,
         Command::CheckCapacity(c) => c.format.format,
-        Command::RenderNmstate(_) | Command::Completions(_) | Command::Man => Format::Table,
+        Command::RenderNmstate(_)
+        | Command::Webhook(_)
+        | Command::Completions(_)
+        | Command::Man
+        | Command::Complete(_) => Format::Table,
     }
 }
 
@@ -62,12 +71,18 @@ async fn dispatch(cli: &Cli, context: &Context<'_>) -> Result<ExitStatus, Failur
         Command::Status(command) => status::run(context, command).await,
         Command::RenderNmstate(command) => render::run(context, command).await,
         Command::CheckCapacity(command) => capacity::run(context, command).await,
+        Command::Detach(command) => detach::run(context, command).await,
+        Command::Webhook(command) => webhook::run(context, command).await,
         Command::Completions(command) => {
             printer.data(&cli::completion(command.shell))?;
             Ok(ExitStatus::Fine)
         }
         Command::Man => {
             printer.data(&cli::man_pages())?;
+            Ok(ExitStatus::Fine)
+        }
+        Command::Complete(words) => {
+            printer.data(&cli::complete(words))?;
             Ok(ExitStatus::Fine)
         }
     }

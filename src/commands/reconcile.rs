@@ -1,24 +1,29 @@
 //! `mipam reconcile`: the pass.
 
 use super::context::Context;
-use super::{ExitStatus, Failure};
+use super::{ExitStatus, Failure, watch};
 use crate::apply::Changed;
 use crate::cli::{Format, Reconcile};
 use crate::cluster::dir::Mode;
-use crate::model::Seconds;
+use crate::cluster::{Cluster, ClusterError};
+use crate::config::Config;
+use crate::model::{ReconcileReport, Seconds};
 use crate::output::{self, Printer};
 use crate::pass::Outcome;
+use std::fmt::Display;
 
 pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
-    let mut config = context.config_with(&command.ranges)?;
-    config.publish =
-        command.publish_capacity.map(|life| life.as_secs().max(1).try_into().unwrap_or(Seconds::MAX));
+    if command.watching.watch {
+        return watch::run(context, command).await;
+    }
     let mode = match &command.out {
         Some(dir) => Mode::Out(dir.clone()),
         None if command.dry_run => Mode::ReadOnly,
         None => Mode::InPlace,
     };
-    let cluster = context.cluster(mode).await?;
+    let cluster = context.cluster_after(mode, command.wait_for_lock.unwrap_or_default()).await?;
+    let config = config(context, command, &*cluster).await?;
+    context.remark(&config);
     let bar = context.bar();
     let mut pass = context.pass(&*cluster, &config, &bar)?;
     pass.dry_run = command.dry_run;
@@ -31,25 +36,49 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     if command.diff {
         diff(context.printer, &outcome.changed)?;
     }
-    let look = context.printer.look();
-    context.printer.data(&output::reconcile::render(&outcome.report, look, command.dry_run))?;
+    tell(context.printer, &outcome.report, command.dry_run)?;
     Ok(status(context.printer, &outcome))
+}
+
+/// The report: in the log, where that is for programs, and on stdout, unless it would only be the same for people.
+pub(super) fn tell(printer: &Printer, report: &ReconcileReport, dry_run: bool) -> std::io::Result<()> {
+    output::reconcile::log(report, printer, dry_run);
+    if printer.logs_json() && matches!(printer.format, Format::Table | Format::Wide) {
+        return Ok(());
+    }
+    printer.data(&output::reconcile::render(report, printer.look(), dry_run))
+}
+
+/// The configuration, with what the options say.
+pub(super) async fn config(
+    context: &Context<'_>,
+    command: &Reconcile,
+    cluster: &dyn Cluster,
+) -> Result<Config, Failure> {
+    let publish = command.publish_capacity.map(|l| l.as_secs().max(1).try_into().unwrap_or(Seconds::MAX));
+    Ok(Config { publish, ..context.reread(cluster, &command.ranges).await? })
 }
 
 /// Failed writes are errors; what waits or is wrong is a finding.
 fn status(printer: &Printer, outcome: &Outcome) -> ExitStatus {
-    for (object, error) in &outcome.failures {
-        printer.error(&format!("{object}: {error}"));
-    }
-    if let Some((_, error)) = outcome.failures.first() {
-        let hint = Failure::from(error.clone()).hint;
-        printer.hint(&hint.unwrap_or_else(|| "nothing is half done: run it again".to_owned()));
+    if failed(printer, &outcome.failures) {
         ExitStatus::Error
     } else if outcome.report.pending.is_empty() && outcome.report.problems.is_empty() {
         ExitStatus::Fine
     } else {
         ExitStatus::Finding
     }
+}
+
+/// Says which writes failed, and what to do; were there any?
+pub(super) fn failed(printer: &Printer, failures: &[(impl Display, ClusterError)]) -> bool {
+    for (object, error) in failures {
+        printer.error(&format!("{object}: {error}"));
+    }
+    let Some((_, error)) = failures.first() else { return false };
+    let hint = Failure::from(error.clone()).hint;
+    printer.hint(&hint.unwrap_or_else(|| "nothing is half done: run it again".to_owned()));
+    true
 }
 
 /// Prints what changed; on stderr where stdout is for programs.

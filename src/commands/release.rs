@@ -22,14 +22,14 @@ use std::sync::Arc;
 const ROUNDS: usize = 12;
 
 pub(super) async fn run(context: &Context<'_>, command: &Release) -> Result<ExitStatus, Failure> {
-    // Addresses of networks on the command line have no configuration to rest by.
-    let file = context.config_if_any()?;
-    let unconfigured = file.is_none();
-    let config = file.unwrap_or_else(config::empty);
     // Before the cluster is opened: a report may come from a run that needs the directory's lock until it ends.
     let candidates = meant(context, command)?;
     let mode = if command.dry_run { Mode::ReadOnly } else { Mode::InPlace };
     let cluster = context.cluster(mode).await?;
+    // Addresses of networks on the command line have no configuration to rest by.
+    let configured = context.config_if_any(&*cluster).await?;
+    let unconfigured = configured.is_none();
+    let config = configured.unwrap_or_else(config::empty);
     let mut confirmed = command.yes || command.dry_run;
     for _ in 0..ROUNDS {
         let bar = context.bar();

@@ -16,8 +16,11 @@ use ::nmstate::NetworkState;
 use serde_json::Value;
 use std::net::IpAddr;
 
+/// What the kinds are called whose network mipam configures.
+const MACHINE: &str = "Machine";
+
 pub(super) async fn run(context: &Context<'_>, command: &RenderNmstate) -> Result<ExitStatus, Failure> {
-    let config = context.config()?;
+    let config = context.config_alone().await?;
     let document = match (&command.machine, command.address, &command.pool) {
         (_, Some(address), Some(pool)) => of_address(address, context::pool(&config.pools, pool)?)?,
         (Some(machine), ..) => of_machine(context, &config, machine).await?,
@@ -74,14 +77,19 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
             Some(system.write(claim, &s.given, &sight.scene(config, pass.now)))
         })
         .collect();
-    let ran = apply::write(&Dry::new(), &sight.seen.observed, &chains, 1, &|| ()).await;
+    let ran = apply::write(&Dry::new(pass.cluster), &sight.seen.observed, &chains, 1, &|| ()).await;
     let will_be = ran.into_iter().flat_map(|r| r.left).rev().find_map(|(t, now)| now.filter(|_| t == target));
     let shown = will_be.as_ref().unwrap_or(object);
     let document = systems::ALL.iter().find_map(|s| s.nmstate(kind, shown, &sight.pools));
     document.ok_or_else(|| {
+        let target = kind.at(object.namespace(), object.name());
+        if kind.kind != MACHINE {
+            let why = "only Machines of OpenShift and Kubermatic have a network configuration from mipam";
+            return Failure::finding(format!("{target} has nothing to show: {why}"));
+        }
         let waits = decision.pending.iter().chain(&sight.survey.pending).find(|p| is(&p.name, &p.namespace));
         let why = waits.map_or("it has no address and does not wait for one", |p| &p.message);
-        Failure::finding(format!("{} has nothing to show: {why}", kind.at(object.namespace(), object.name())))
+        Failure::finding(format!("{target} has nothing to show: {why}"))
     })
 }
 
@@ -93,7 +101,7 @@ fn find<'s>(sight: &'s Sight, machine: &MachineRef) -> Result<(Kind, &'s Object)
         }
     };
     let fits = |o: &&Object| o.name() == name && namespace.as_deref().is_none_or(|n| n == o.namespace());
-    let of = |kind: Kind| sight.seen.observed.all(kind).iter().filter(fits).map(move |o| (kind, o));
+    let of = |kind: Kind| sight.seen.observed.all(kind).filter(fits).map(move |o| (kind, o));
     let hits: Vec<(Kind, &Object)> = kinds.into_iter().flat_map(of).collect();
     match hits.as_slice() {
         [one] => Ok(*one),

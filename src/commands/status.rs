@@ -18,8 +18,8 @@ const LARGEST_MAP: usize = 1024;
 const ROW: usize = 64;
 
 pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitStatus, Failure> {
-    let config = context.config_with(&command.ranges)?;
     let cluster = context.cluster(Mode::ReadOnly).await?;
+    let config = context.config_with(&*cluster, &command.ranges).await?;
     let bar = context.bar();
     let pass = context.pass(&*cluster, &config, &bar)?;
     let sight = pass.look().await?;
@@ -38,6 +38,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Status) -> Result<ExitS
         kind: "StatusReport",
         pools: plan::usage(world, &BTreeMap::new()),
         allocations: allocations(&sight),
+        claims: sight.survey.listed.clone(),
         pending: pending(&sight, &decision),
         problems: sight
             .survey

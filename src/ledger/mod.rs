@@ -17,6 +17,7 @@ use crate::model::{Allocation, Draft, Kind, Object, Slot};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Where the ledger lives; fixed, so that every run meets in the same place.
 pub const NAMESPACE: &str = "mipam-system";
@@ -42,7 +43,7 @@ const BLOCKS: &str = "mipam-nodes";
 pub struct Ledger {
     /// Format, epoch and the pools last applied; `None` before the first allocation.
     pub head: Option<Head>,
-    objects: BTreeMap<String, Object>,
+    objects: BTreeMap<String, Arc<Object>>,
     allocations: BTreeMap<Slot, Allocation>,
     unreadable: Vec<Unreadable>,
 }
@@ -107,32 +108,57 @@ pub enum Change {
 
 impl Ledger {
     /// Reads the ledger's objects; the other ConfigMaps of the namespace are not ours.
-    pub fn read(objects: Vec<Object>) -> Result<Self, LedgerError> {
-        let mut ledger = Self::default();
-        let belongs = |o: &Object| {
+    pub fn read(objects: impl IntoIterator<Item: Into<Arc<Object>>>) -> Result<Self, LedgerError> {
+        Self::default().read_again(objects)
+    }
+
+    /// The same where some of them were read before: those that have not changed since are not read again.
+    pub fn read_again(
+        mut self,
+        objects: impl IntoIterator<Item: Into<Arc<Object>>>,
+    ) -> Result<Self, LedgerError> {
+        let belongs = |o: &Arc<Object>| {
             let pages = ["mipam-v4-", "mipam-v6-"];
             o.name() == HEAD || o.name() == BLOCKS || pages.iter().any(|p| o.name().starts_with(p))
         };
         let (heads, rest): (Vec<_>, Vec<_>) =
-            objects.into_iter().filter(|o| belongs(o)).partition(|o| o.name() == HEAD);
-        ledger.head = heads.first().map(Head::read).transpose()?;
-        let Some(head) = &ledger.head else {
-            return if rest.is_empty() { Ok(ledger) } else { Err(LedgerError::NoHead(rest.len())) };
+            objects.into_iter().map(Into::into).filter(belongs).partition(|o: &Arc<Object>| o.name() == HEAD);
+        self.head = heads.first().map(|head| Head::read(head)).transpose()?;
+        let Some(head) = &self.head else {
+            return if rest.is_empty() { Ok(Self::default()) } else { Err(LedgerError::NoHead(rest.len())) };
         };
         let ours = head.epoch.clone();
+        let there: BTreeSet<&str> = rest.iter().map(|o| o.name()).collect();
+        let gone: Vec<String> =
+            self.objects.keys().filter(|n| !there.contains(n.as_str())).cloned().collect();
+        gone.iter().for_each(|name| self.unload(name));
         for object in rest {
             let theirs = object.annotation(EPOCH).unwrap_or_default();
             if theirs != ours {
                 let theirs = theirs.to_owned();
                 return Err(LedgerError::Foreign { object: object.name().to_owned(), theirs, ours });
             }
-            ledger.load(object);
+            if !self.objects.get(object.name()).is_some_and(|known| known.is_same_version(&object)) {
+                self.load(object);
+            }
         }
-        Ok(ledger)
+        Ok(self)
     }
 
-    fn load(&mut self, object: Object) {
+    /// Forgets an object and its entries.
+    fn unload(&mut self, name: &str) {
+        let Some(before) = self.objects.remove(name) else { return };
+        for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key) {
+            if let Some(slot) = entry::slot_of_key(key).filter(|slot| Page::of(slot).name() == name) {
+                self.allocations.remove(&slot);
+            }
+        }
+        self.unreadable.retain(|u| u.object != name);
+    }
+
+    fn load(&mut self, object: Arc<Object>) {
         let name = object.name().to_owned();
+        self.unload(&name);
         let mut own = None;
         // Written to another page by hand, an entry would stand beside the one that counts.
         let mut belongs = |slot: &Slot| {
@@ -142,15 +168,6 @@ impl Ledger {
             }
             own == Some(page)
         };
-        if let Some(before) = self.objects.remove(&name) {
-            for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key)
-            {
-                if let Some(slot) = entry::slot_of_key(key).filter(|slot| belongs(slot)) {
-                    self.allocations.remove(&slot);
-                }
-            }
-            self.unreadable.retain(|u| u.object != name);
-        }
         for (key, value) in object.at("/data").and_then(Value::as_object).into_iter().flatten() {
             let message = match entry::decode(key, value) {
                 Ok(allocation) if belongs(&allocation.slot) => {
@@ -198,7 +215,7 @@ impl Ledger {
 
     /// The ledger object as it was read, if there is one.
     pub fn object(&self, name: &str) -> Option<&Object> {
-        self.objects.get(name)
+        self.objects.get(name).map(|object| &**object)
     }
 
     /// Has this later version of a ledger object the same entries for these slots, as far as they are in it?
@@ -218,7 +235,7 @@ impl Ledger {
     /// The object with these changes, ready to be created or compared-and-swapped; keys that are not changed
     /// stay as they are.
     pub fn changed(&self, name: &str, epoch: &str, changes: &[(Slot, Change)]) -> Object {
-        let mut object = self.objects.get(name).cloned().unwrap_or_else(|| blank(name, epoch));
+        let mut object = self.object(name).cloned().unwrap_or_else(|| blank(name, epoch));
         let data = object.ensure_object(&["data"]);
         for (slot, change) in changes {
             match change {
@@ -239,7 +256,7 @@ impl Ledger {
         if object.name() == HEAD {
             self.head = Head::read(&object).ok();
         } else {
-            self.load(object);
+            self.load(Arc::new(object));
         }
     }
 }

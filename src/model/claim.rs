@@ -1,7 +1,8 @@
 //! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
 
 use super::{
-    BlockPool, Chain, Holder, Notice, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem, Taken,
+    BlockPool, Chain, ClaimLine, Holder, Notice, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem,
+    Taken,
 };
 use crate::addr::Family;
 use std::collections::BTreeMap;
@@ -252,6 +253,8 @@ pub struct Survey {
     pub openings: Vec<Opening>,
     /// Claims that wait for another controller: what they take is not there for openings.
     pub others: Vec<Claim>,
+    /// Claims whose addresses somebody else chooses.
+    pub listed: Vec<ClaimLine>,
     /// What waits without being a claim yet.
     pub pending: Vec<PendingLine>,
     /// What a person should look at.
@@ -264,4 +267,25 @@ pub struct Survey {
     pub warnings: Vec<String>,
     /// What is said on objects.
     pub notices: Vec<Notice>,
+}
+
+impl Survey {
+    /// Adds what was said about other objects.
+    pub fn append(&mut self, other: Self) {
+        self.pools.extend(other.pools);
+        self.block_pools.extend(other.block_pools);
+        self.taken.extend(other.taken);
+        self.claims.extend(other.claims);
+        self.holdings.extend(other.holdings);
+        self.chores.extend(other.chores);
+        self.openings.extend(other.openings);
+        self.others.extend(other.others);
+        self.listed.extend(other.listed);
+        self.pending.extend(other.pending);
+        self.problems.extend(other.problems);
+        self.known.extend(other.known);
+        self.settled.extend(other.settled);
+        self.warnings.extend(other.warnings);
+        self.notices.extend(other.notices);
+    }
 }

@@ -40,6 +40,13 @@ impl Kind {
     }
 }
 
+/// Nodes.
+pub const NODE: Kind =
+    Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
+
+/// Leases: how processes agree on who is at work.
+pub const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
+
 /// One object by kind, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
@@ -95,6 +102,40 @@ impl Sign {
     }
 }
 
+/// Which objects a list or a watch is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Feed {
+    /// Their kind.
+    pub kind: Kind,
+    /// Only those in this namespace; empty: in all.
+    pub namespace: &'static str,
+    /// Only the few that bear this sign.
+    pub sign: Option<Sign>,
+}
+
+impl Feed {
+    /// All objects of a kind.
+    pub const fn all(kind: Kind) -> Self {
+        Self { kind, namespace: "", sign: None }
+    }
+
+    /// The objects of a kind in one namespace.
+    pub const fn within(kind: Kind, namespace: &'static str) -> Self {
+        Self { kind, namespace, sign: None }
+    }
+
+    /// The objects of a kind that bear a sign.
+    pub const fn signed(kind: Kind, sign: Sign) -> Self {
+        Self { kind, namespace: "", sign: Some(sign) }
+    }
+
+    /// Is it about this object of its kind?
+    pub fn has(&self, object: &Object) -> bool {
+        (self.namespace.is_empty() || self.namespace == object.namespace())
+            && self.sign.is_none_or(|sign| sign.is_on(object))
+    }
+}
+
 /// A kind that a system reads, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
@@ -102,4 +143,15 @@ pub struct Source {
     pub kind: Kind,
     /// In which wave.
     pub role: Role,
+}
+
+impl Source {
+    /// What is listed of it; `None` where one object is asked for by name.
+    pub fn feed(&self) -> Option<Feed> {
+        match self.role {
+            Role::Record | Role::Owner => Some(Feed::all(self.kind)),
+            Role::Peer(sign) => Some(Feed::signed(self.kind, sign)),
+            Role::Hint(_) => None,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod allocation;
 mod block;
 mod claim;
+mod departure;
 mod kind;
 mod notice;
 mod object;
@@ -17,17 +18,18 @@ pub use block::{BlockPart, BlockPool, Taken, TakenBy};
 pub use claim::{
     Adopt, Chore, Claim, Gate, Given, Holding, Opening, PoolChoice, Preset, Site, Subject, Survey, When, Wish,
 };
-pub use kind::{Kind, ObjectRef, Role, Sign, Source};
+pub use departure::{Departure, DetachLine, DetachReport, Stay};
+pub use kind::{Feed, Kind, LEASE, NODE, ObjectRef, Role, Sign, Source};
 pub use notice::{EVENT, Notice};
 pub use object::Object;
 pub use observed::Observed;
 pub use owner::{Holder, Owner};
 pub use pool::{DEFAULT_INTERFACES, Match, Network, Order, Pool, PoolOrigin};
 pub use report::{
-    API_VERSION, Allocated, AllocationReport, BlockFigures, CapacityReport, PendingLine, PoolLine, PoolNeed,
-    Problem, Reason, ReconcileReport, StatusReport,
+    API_VERSION, Allocated, AllocationReport, BlockFigures, CapacityReport, ClaimChange, ClaimLine,
+    PendingLine, PoolLine, PoolNeed, Problem, Reason, ReconcileReport, StatusReport,
 };
-pub use write::{Action, Chain, Edit, Edited, Make, Write};
+pub use write::{Action, Chain, Edit, Edited, Expect, Make, Write};
 
 /// Seconds since the Unix epoch: the only clock that the pure rooms know, always handed in.
 pub type Seconds = i64;

@@ -2,6 +2,7 @@
 
 use super::{Kind, Object, ObjectRef, Seconds, hash, timestamp};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Core Events.
 pub const EVENT: Kind = Kind::namespaced("", &["v1"], "Event", "events");
@@ -9,17 +10,19 @@ pub const EVENT: Kind = Kind::namespaced("", &["v1"], "Event", "events");
 /// Objects without a namespace have their Events here.
 const DEFAULT_NAMESPACE: &str = "default";
 
-/// Something that is worth a warning on an object.
+/// Something that is worth saying on an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Notice {
     /// The system that says it.
-    pub system: &'static str,
+    pub system: Cow<'static, str>,
     /// The object.
     pub about: ObjectRef,
     /// Its uid.
     pub uid: String,
+    /// It is nothing to worry about.
+    pub normal: bool,
     /// One word for programs.
-    pub reason: &'static str,
+    pub reason: String,
     /// A sentence for people.
     pub message: String,
 }
@@ -27,7 +30,7 @@ pub struct Notice {
 impl Notice {
     /// The Event. The same notice always has the same name, so it is there once however often it is made.
     pub fn event(&self, now: Seconds) -> Object {
-        let Self { about, uid, reason, message, .. } = self;
+        let Self { about, uid, normal, reason, message, .. } = self;
         let says = hash([uid, "/", reason, "/", message].iter().flat_map(|t| t.bytes()));
         let name: String = about.name.chars().take(200).collect();
         let namespace = if about.namespace.is_empty() { DEFAULT_NAMESPACE } else { &about.namespace };
@@ -45,7 +48,7 @@ impl Notice {
                 "name": about.name,
                 "uid": uid,
             },
-            "type": "Warning",
+            "type": if *normal { "Normal" } else { "Warning" },
             "reason": reason,
             "message": message,
             "source": { "component": "mipam" },

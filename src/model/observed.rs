@@ -1,17 +1,30 @@
 //! What was seen of the cluster, as the pure rooms get it.
 
 use super::{Kind, Object, ObjectRef, Seconds};
+use crate::addr::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The objects of one observation.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    objects: BTreeMap<Kind, Vec<Object>>,
+    objects: BTreeMap<Kind, Vec<Arc<Object>>>,
     served: BTreeSet<Kind>,
     now: Seconds,
+    recorded: Vec<Span>,
 }
 
 impl Observed {
+    /// Blocks that the ledger has for objects which need not show them yet.
+    pub fn recorded(&self) -> &[Span] {
+        &self.recorded
+    }
+
+    /// Says which blocks the ledger has.
+    pub fn set_recorded(&mut self, blocks: impl IntoIterator<Item = Span>) {
+        self.recorded = blocks.into_iter().collect();
+    }
+
     /// When this was seen: for what is only true for a while.
     pub fn now(&self) -> Seconds {
         self.now
@@ -23,11 +36,20 @@ impl Observed {
     }
 
     /// Adds all objects of a kind that is served.
-    pub fn insert(&mut self, kind: Kind, objects: Vec<Object>) {
+    pub fn insert(&mut self, kind: Kind, objects: impl IntoIterator<Item: Into<Arc<Object>>>) {
         self.served.insert(kind);
         let all = self.objects.entry(kind).or_default();
-        all.extend(objects);
-        all.sort_by(|a, b| place(a).cmp(&place(b)));
+        all.extend(objects.into_iter().map(Into::into));
+        // They mostly come in order, and looking at every place once is cheaper than comparing objects.
+        if !all.iter().map(|o| place(o)).is_sorted() {
+            all.sort_by(|a, b| place(a).cmp(&place(b)));
+        }
+    }
+
+    /// Puts these in the place of all objects of a kind.
+    pub fn replace(&mut self, kind: Kind, objects: Vec<Arc<Object>>) {
+        self.objects.remove(&kind);
+        self.insert(kind, objects);
     }
 
     /// Takes note of what a write has made of an object; `None`: it is gone.
@@ -35,23 +57,33 @@ impl Observed {
         let all = self.objects.entry(target.kind).or_default();
         let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name)));
         match (at, now) {
-            (Ok(at), Some(object)) => all[at] = object,
+            (Ok(at), Some(object)) => all[at] = Arc::new(object),
             (Ok(at), None) => drop(all.remove(at)),
-            (Err(at), Some(object)) => all.insert(at, object),
+            (Err(at), Some(object)) => all.insert(at, Arc::new(object)),
             (Err(_), None) => {}
         }
     }
 
     /// All objects of a kind, by namespace and name.
-    pub fn all(&self, kind: Kind) -> &[Object] {
+    pub fn all(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Object> + Clone {
+        self.list(kind).iter().map(|object| &**object)
+    }
+
+    /// Are there any objects of a kind?
+    pub fn any(&self, kind: Kind) -> bool {
+        !self.list(kind).is_empty()
+    }
+
+    /// All objects of a kind, by namespace and name.
+    pub fn list(&self, kind: Kind) -> &[Arc<Object>] {
         self.objects.get(&kind).map_or(&[], Vec::as_slice)
     }
 
     /// The object of that name.
     pub fn find(&self, target: &ObjectRef) -> Option<&Object> {
-        let all = self.all(target.kind);
+        let all = self.list(target.kind);
         let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name))).ok()?;
-        all.get(at)
+        all.get(at).map(|object| &**object)
     }
 
     /// Was the kind there to be read?
@@ -61,5 +93,7 @@ impl Observed {
 }
 
 fn place(object: &Object) -> (&str, &str) {
-    (object.namespace(), object.name())
+    let meta = object.0.get("metadata");
+    let text = |key| meta.and_then(|m| m.get(key)?.as_str()).unwrap_or_default();
+    (text("namespace"), text("name"))
 }

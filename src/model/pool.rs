@@ -57,7 +57,7 @@ pub enum Order {
     /// The lowest of the first range with room.
     #[default]
     Lowest,
-    /// One that only the claim decides, spread over all ranges.
+    /// Of the first range with room one that only the claim decides.
     Spread,
 }
 

@@ -140,6 +140,38 @@ impl Problem {
     }
 }
 
+/// A claim whose addresses somebody else chooses: the CNI of a virtual machine's network.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ClaimLine {
+    /// System.
+    pub system: &'static str,
+    /// Kind of the claim.
+    pub kind: &'static str,
+    /// Namespace of the claim.
+    pub namespace: String,
+    /// Name of the claim.
+    pub name: String,
+    /// Whose it is: the name of the virtual machine.
+    pub vm: String,
+    /// The network that it is of.
+    pub network: String,
+    /// What the CNI has given.
+    pub addresses: Vec<String>,
+    /// What is wrong with it, for people; empty where nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub wrong: String,
+}
+
+/// What a pass has done with a claim.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct ClaimChange {
+    /// The claim.
+    #[serde(flatten)]
+    pub claim: ClaimLine,
+    /// `made`, `mended` or `released`.
+    pub change: &'static str,
+}
+
 /// What `reconcile -o json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -157,6 +189,9 @@ pub struct ReconcileReport {
     pub kept: usize,
     /// Addresses freed in this pass.
     pub released: Vec<Allocated>,
+    /// What became of claims whose addresses somebody else chooses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimChange>,
     /// Claims that wait.
     pub pending: Vec<PendingLine>,
     /// Things to look at.
@@ -236,6 +271,9 @@ pub struct StatusReport {
     pub pools: Vec<PoolLine>,
     /// Every address the ledger records.
     pub allocations: Vec<Allocated>,
+    /// Claims whose addresses somebody else chooses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimLine>,
     /// Claims that wait.
     pub pending: Vec<PendingLine>,
     /// Things to look at.

@@ -43,6 +43,34 @@ pub enum Action {
     Delete,
     /// Take this finalizer off it; what is gone has none.
     Free(&'static str),
+    /// Write nothing: look at it as it is now, and go on only if it is as expected.
+    Expect(Expect),
+}
+
+/// What an object, or that there is none, is asked.
+type Ask = dyn Fn(Option<&Object>) -> bool + Send + Sync;
+
+/// What an object, or its absence, must be like for a chain to go on. Whatever a list has shown: it is asked about
+/// the object that is there at that moment.
+#[derive(Clone)]
+pub struct Expect(Arc<Ask>);
+
+impl Expect {
+    /// Wraps the function.
+    pub fn new(expect: impl Fn(Option<&Object>) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(expect))
+    }
+
+    /// Is this object, or that there is none, as expected?
+    pub fn holds(&self, object: Option<&Object>) -> bool {
+        (self.0)(object)
+    }
+}
+
+impl fmt::Debug for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Expect")
+    }
 }
 
 /// What an edit makes of the object as it is now.

@@ -3,7 +3,7 @@
 use super::Look;
 use super::paint::Paint;
 use super::table::{Cell, Table};
-use crate::model::{Allocated, PendingLine, Problem};
+use crate::model::{Allocated, ClaimChange, ClaimLine, PendingLine, Problem};
 
 /// `Kind/namespace/name`, without the namespace where there is none.
 pub(super) fn object(kind: &str, namespace: &str, name: &str) -> String {
@@ -37,6 +37,39 @@ pub(super) fn by_address(word: &'static str, lines: &[Allocated], look: Look) ->
         table.row(shown.map(Cell::new).into());
     }
     table.render(look)
+}
+
+/// Claims whose addresses the CNI chooses, with what it gave.
+pub(super) fn claims(lines: &[ClaimLine], look: Look) -> String {
+    let mut table = Table::new(&["CLAIM", "VM", "NETWORK", "ADDRESSES", "WRONG"]);
+    table.wrap_last();
+    for line in lines {
+        let mut row = claim(line);
+        row.push(Cell::new(line.addresses.join(",")));
+        let wrong = Cell::new(&line.wrong);
+        row.push(if line.wrong.is_empty() { wrong } else { wrong.paint(Paint::Red) });
+        table.row(row);
+    }
+    table.render(look)
+}
+
+/// What became of claims.
+pub(super) fn changed_claims(lines: &[ClaimChange], look: Look) -> String {
+    let mut table = Table::new(&["CLAIM", "VM", "NETWORK", "CHANGE"]);
+    for line in lines {
+        let mut row = claim(&line.claim);
+        row.push(Cell::new(line.change));
+        table.row(row);
+    }
+    table.render(look)
+}
+
+fn claim(line: &ClaimLine) -> Vec<Cell> {
+    vec![
+        Cell::new(object(line.kind, &line.namespace, &line.name)),
+        Cell::new(&line.vm),
+        Cell::new(&line.network),
+    ]
 }
 
 /// Who waits, and why.

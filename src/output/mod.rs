@@ -5,6 +5,7 @@
 
 pub mod allocation;
 pub mod capacity;
+pub mod detach;
 mod diff;
 mod lines;
 pub mod map;
@@ -23,7 +24,7 @@ pub use diff::diff;
 pub use number::number;
 #[cfg(test)]
 pub(crate) use printer::Captured;
-pub use printer::Printer;
+pub use printer::{Level, Printer};
 pub use progress::Progress;
 
 use crate::cli::Format;

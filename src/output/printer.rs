@@ -2,10 +2,14 @@
 
 use super::Look;
 use super::paint::{Paint, plain, wanted};
-use crate::cli::{Format, OutputOptions};
+use crate::cli::{Format, LogFormat, OutputOptions};
+use crate::model::timestamp;
 use indicatif::ProgressBar;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Prints data on stdout and everything else on stderr.
 pub struct Printer {
@@ -19,10 +23,42 @@ pub struct Printer {
     pub quiet: bool,
     /// How often `-v` was given.
     pub verbose: u8,
+    log: LogFormat,
+    clock: fn() -> String,
     stderr: Stderr,
     out: Mutex<Sink>,
     err: Mutex<Sink>,
     bar: Mutex<Option<ProgressBar>>,
+}
+
+/// How much a line on stderr matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Somebody has to do something.
+    Error,
+    /// Somebody should look.
+    Warning,
+    /// What was done.
+    Info,
+    /// How it was done, for `-v`.
+    Debug,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+}
+
+/// The time as logs have it.
+fn clock() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    timestamp(since.as_secs().try_into().unwrap_or_default())
 }
 
 /// What stderr is; it may be a terminal where stdout is not.
@@ -61,6 +97,8 @@ impl Printer {
             width: None,
             quiet: options.quiet,
             verbose: options.verbose,
+            log: options.log_format,
+            clock,
             stderr: Stderr::default(),
             out: Mutex::new(Some(out)),
             err: Mutex::new(Some(err)),
@@ -91,30 +129,68 @@ impl Printer {
     /// `warning: …`, unless quiet.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
-            self.say(&format!("{} {}\n", Paint::BoldYellow.on("warning:", self.stderr.color), plain(text)));
+            let label = Paint::BoldYellow.on("warning:", self.stderr.color);
+            self.line(Level::Warning, text, || format!("{label} {}\n", plain(text)));
         }
     }
 
     /// A line about what is done, with `-v`.
     pub fn note(&self, text: &str) {
         if self.verbose > 0 && !self.quiet {
-            self.say(&format!("{}\n", Paint::Dim.on(&plain(text), self.stderr.color)));
+            self.line(Level::Debug, text, || format!("{}\n", Paint::Dim.on(&plain(text), self.stderr.color)));
         }
     }
 
     /// `error: …`, always.
     pub fn error(&self, text: &str) {
-        self.say(&format!("{} {}\n", Paint::BoldRed.on("error:", self.stderr.color), plain(text)));
+        let label = Paint::BoldRed.on("error:", self.stderr.color);
+        self.line(Level::Error, text, || format!("{label} {}\n", plain(text)));
     }
 
     /// `hint: …` after a blank line, always: it says what to do about the error before it.
     pub fn hint(&self, text: &str) {
-        self.say(&format!("\n{} {}\n", Paint::BoldCyan.on("hint:", self.stderr.color), plain(text)));
+        let label = Paint::BoldCyan.on("hint:", self.stderr.color);
+        self.line(Level::Info, &format!("hint: {text}"), || format!("\n{label} {}\n", plain(text)));
     }
 
     /// Text as it is on stderr, always: what a person reads beside the data that a program reads.
     pub fn aside(&self, text: &str) {
-        self.say(text);
+        self.line(Level::Info, text.trim_end(), || text.to_owned());
+    }
+
+    /// Is stderr for programs?
+    pub fn logs_json(&self) -> bool {
+        self.log == LogFormat::Json
+    }
+
+    /// A line for programs that collect logs, with more to it than a message; people are told in other ways.
+    pub fn event(&self, level: Level, message: &str, details: &impl Serialize) {
+        if self.logs_json() && (!self.quiet || level == Level::Error) {
+            let details = serde_json::to_value(details).unwrap_or_default();
+            self.say(&self.record(level, message, details));
+        }
+    }
+
+    /// A line on stderr, in the form that was asked for.
+    fn line(&self, level: Level, message: &str, text: impl FnOnce() -> String) {
+        if self.logs_json() {
+            self.say(&self.record(level, message, Value::Null));
+        } else {
+            self.say(&text());
+        }
+    }
+
+    fn record(&self, level: Level, message: &str, details: Value) -> String {
+        let mut record = Map::new();
+        record.insert("time".to_owned(), (self.clock)().into());
+        record.insert("level".to_owned(), level.name().into());
+        record.insert("message".to_owned(), message.into());
+        if let Value::Object(details) = details {
+            for (key, value) in details {
+                record.entry(key).or_insert(value);
+            }
+        }
+        format!("{}\n", Value::Object(record))
     }
 
     /// A question on stderr, without a newline, for the answer to stand behind.
@@ -124,7 +200,10 @@ impl Printer {
 
     /// May progress be shown?
     pub(super) fn shows_progress(&self) -> bool {
-        self.stderr.terminal && !self.quiet && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        self.stderr.terminal
+            && !self.quiet
+            && !self.logs_json()
+            && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
     }
 
     /// From now on the bar makes way for what is printed; `None` when it is done.
@@ -168,7 +247,12 @@ impl Captured {
     /// A printer, and what it prints.
     pub(crate) fn printer(format: Format, quiet: bool, verbose: u8) -> (Printer, Self) {
         let captured = Self::default();
-        let options = OutputOptions { color: crate::cli::ColorWhen::Never, verbose, quiet };
+        let options = OutputOptions {
+            color: crate::cli::ColorWhen::Never,
+            log_format: LogFormat::Text,
+            verbose,
+            quiet,
+        };
         let (out, err) = (Shared(captured.out.clone()), Shared(captured.err.clone()));
         (Printer { format, ..Printer::to(options, Box::new(out), Box::new(err)) }, captured)
     }
@@ -222,6 +306,26 @@ mod tests {
         error: no pool is called "lba"\u{1b}[2J
 
         hint: did you mean lab?
+        "#);
+    }
+
+    #[test]
+    fn for_programs_every_line_on_stderr_is_an_object() {
+        let (printer, captured) = Captured::printer(Format::Table, false, 1);
+        let clock = || "2026-01-31T12:00:00Z".to_owned();
+        let printer = Printer { log: LogFormat::Json, clock, ..printer };
+        speak(&printer);
+        printer.aside("--- a\n+++ b\n");
+        let details = serde_json::json!({ "message": "not this one", "address": "10.0.0.9/24" });
+        printer.event(Level::Info, "a has 10.0.0.9/24", &details);
+        assert_eq!(captured.stdout(), "data\n");
+        insta::assert_snapshot!(captured.stderr(), @r#"
+        {"time":"2026-01-31T12:00:00Z","level":"debug","message":"reading 3 kinds"}
+        {"time":"2026-01-31T12:00:00Z","level":"warning","message":"the gateway is outside the subnet"}
+        {"time":"2026-01-31T12:00:00Z","level":"error","message":"no pool is called \"lba\"\u001b[2J"}
+        {"time":"2026-01-31T12:00:00Z","level":"info","message":"hint: did you mean lab?"}
+        {"time":"2026-01-31T12:00:00Z","level":"info","message":"--- a\n+++ b"}
+        {"time":"2026-01-31T12:00:00Z","level":"info","message":"a has 10.0.0.9/24","address":"10.0.0.9/24"}
         "#);
     }
 

@@ -1,8 +1,12 @@
 //! What `reconcile` says.
 
 use super::Look;
-use super::lines::{DRY_RUN, allocated, by_address, counted, owner, pending, problems};
+use super::lines::{
+    DRY_RUN, allocated, by_address, changed_claims, counted, object, owner, pending, problems,
+};
+use super::{Level, Printer};
 use crate::model::ReconcileReport;
+use serde_json::json;
 
 /// The report as text; `dry_run` chooses the words of the summary.
 pub fn render(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
@@ -16,11 +20,48 @@ pub fn render(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
         vec![
             allocated(&report.allocated, look),
             by_address("RELEASED", &report.released, look),
+            changed_claims(&report.claims, look),
             pending(&report.pending, look),
             problems(&report.problems, look),
             summary(report, dry_run),
         ]
     })
+}
+
+/// The report for whoever collects logs: a line for each that got, lost or lacks something, and the sums at the end.
+pub fn log(report: &ReconcileReport, printer: &Printer, dry_run: bool) {
+    if !printer.logs_json() {
+        return;
+    }
+    for line in &report.allocated {
+        printer.event(Level::Info, &format!("{} has {}", owner(line), line.address), line);
+    }
+    for line in &report.released {
+        printer.event(Level::Info, &format!("{} no longer has {}", owner(line), line.address), line);
+    }
+    for line in &report.claims {
+        let claim = object(line.claim.kind, &line.claim.namespace, &line.claim.name);
+        let message = format!("{claim} of VM {} was {}", line.claim.vm, line.change);
+        printer.event(Level::Info, &message, line);
+    }
+    for line in &report.pending {
+        let who = object(&line.kind, &line.namespace, &line.name);
+        printer.event(Level::Warning, &format!("{who} waits: {}", line.message), line);
+    }
+    for problem in &report.problems {
+        printer.event(Level::Warning, &format!("{}: {}", problem.object, problem.message), problem);
+    }
+    let sums = json!({
+        "allocated": report.allocated.len(),
+        "kept": report.kept,
+        "released": report.released.len(),
+        "pending": report.pending.len(),
+        "problems": report.problems.len(),
+        "reads": report.reads,
+        "writes": report.writes,
+        "dryRun": dry_run,
+    });
+    printer.event(Level::Info, summary(report, dry_run).lines().next().unwrap_or_default(), &sums);
 }
 
 fn summary(report: &ReconcileReport, dry_run: bool) -> String {

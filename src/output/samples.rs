@@ -3,8 +3,8 @@
 use super::Look;
 use crate::cli::Format;
 use crate::model::{
-    Allocated, AllocationReport, CapacityReport, PendingLine, PoolLine, Problem, Reason, ReconcileReport,
-    StatusReport,
+    Allocated, AllocationReport, CapacityReport, ClaimLine, PendingLine, PoolLine, Problem, Reason,
+    ReconcileReport, StatusReport,
 };
 
 pub(super) fn look(format: Format) -> Look {
@@ -33,6 +33,19 @@ pub(super) fn hold(name: &str, address: &str) -> Allocated {
         address: address.into(),
         network: "dmz".into(),
         ..Allocated::default()
+    }
+}
+
+pub(super) fn claim(name: &str, addresses: &[&str], wrong: &str) -> ClaimLine {
+    ClaimLine {
+        system: "kubevirt",
+        kind: "IPAMClaim",
+        namespace: "default".into(),
+        name: format!("{name}.anet"),
+        vm: name.into(),
+        network: "tenantblue".into(),
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        wrong: wrong.into(),
     }
 }
 
@@ -82,6 +95,7 @@ pub(super) fn nothing_to_reconcile() -> ReconcileReport {
         allocated: Vec::new(),
         kept: 0,
         released: Vec::new(),
+        claims: Vec::new(),
         pending: Vec::new(),
         problems: Vec::new(),
         reads: 1,
@@ -131,6 +145,7 @@ pub(super) fn no_pools() -> StatusReport {
         kind: "StatusReport",
         pools: Vec::new(),
         allocations: Vec::new(),
+        claims: Vec::new(),
         pending: Vec::new(),
         problems: Vec::new(),
     }

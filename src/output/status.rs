@@ -1,6 +1,6 @@
 //! What `status` says.
 
-use super::lines::{by_address, pending, problems};
+use super::lines::{by_address, claims, pending, problems};
 use super::map::{self, Map};
 use super::paint::Paint;
 use super::table::{Cell, Table};
@@ -22,13 +22,14 @@ pub fn render(report: &StatusReport, look: Look, details: &Details<'_>) -> Strin
     super::render(report, look, names, || {
         let (of_blocks, of_addresses) = report.pools.iter().partition(|p| p.blocks.is_some());
         let mut blocks = vec![pools(of_addresses, look), block_pools(of_blocks, look)];
-        if report.pools.is_empty() {
+        if report.pools.is_empty() && report.claims.is_empty() {
             blocks.push("no pools\n".to_owned());
         }
         blocks.extend(details.maps.iter().map(|map| map::render(map, look.color)));
         if details.addresses {
             blocks.push(addresses(&report.allocations, look));
         }
+        blocks.push(claims(&report.claims, look));
         blocks.push(pending(&report.pending, look));
         blocks.push(problems(&report.problems, look));
         blocks
@@ -90,7 +91,7 @@ fn addresses(lines: &[Allocated], look: Look) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{look, no_pools, status};
+    use super::super::samples::{claim, look, no_pools, status};
     use super::*;
     use crate::cli::Format;
     use map::Row;
@@ -137,6 +138,20 @@ mod tests {
         ADDRESS            POOL  OWNER                                   DEVICE
         192.168.101.65/23  lab   Machine/openshift-machine-api/worker-0  0
         10.0.0.9/24        dmz   Hold/printer                            -
+        ");
+    }
+
+    #[test]
+    fn claims_of_virtual_machines() {
+        let claims = vec![
+            claim("vm-a", &["192.168.200.5/24", "fd00::5/64"], ""),
+            claim("vm-b", &[], "IPsAllocated is False (SubnetExhausted): the subnet is full"),
+        ];
+        let report = StatusReport { claims, ..no_pools() };
+        insta::assert_snapshot!(render(&report, look(Format::Table), &Details::default()), @"
+        CLAIM                        VM    NETWORK     ADDRESSES                    WRONG
+        IPAMClaim/default/vm-a.anet  vm-a  tenantblue  192.168.200.5/24,fd00::5/64  -
+        IPAMClaim/default/vm-b.anet  vm-b  tenantblue  -                            IPsAllocated is False (SubnetExhausted): the subnet is full
         ");
     }
 

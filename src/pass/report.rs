@@ -1,11 +1,13 @@
 //! What is reported of a pass: what was given, kept and released, what waits, what is wrong, what failed.
 
 use super::sight::once;
-use super::{Answer, Outcome, Pass, Sight, given, is_recorded, lines};
+use super::{Answer, Outcome, Pass, Sight, given, is_recorded, lines, notices};
 use crate::apply::{Changed, Ran, Recorded, Written};
+use crate::cluster::ClusterError;
 use crate::ledger;
-use crate::model::{API_VERSION, PendingLine, Problem, Reason, ReconcileReport};
+use crate::model::{API_VERSION, Allocated, Notice, PendingLine, Problem, Reason, ReconcileReport};
 use crate::plan::Decision;
+use crate::systems;
 
 impl Ran {
     /// Every object that the chain has changed.
@@ -27,13 +29,34 @@ impl Outcome {
         self.report.kept = earlier.kept;
         self.report.allocated.extend(earlier.allocated);
         self.report.released.splice(0..0, earlier.released);
+        self.report.claims.splice(0..0, earlier.claims);
         self.report.problems.extend(earlier.problems);
         self.report.allocated.sort();
         self.report.problems.sort();
         self.report.problems.dedup();
         self.warnings.extend(later.warnings);
+        self.notices.extend(later.notices);
         once(&mut self.warnings);
-        Self { failures: later.failures, notes: later.notes, ..self }
+        Self { failures: later.failures, notes: later.notes, sight: later.sight, ..self }
+    }
+}
+
+/// Everything that is said about a pass.
+pub(super) struct Said {
+    report: ReconcileReport,
+    granted: Vec<Allocated>,
+    changed: Vec<Changed>,
+    failures: Vec<(String, ClusterError)>,
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    notices: Vec<Notice>,
+}
+
+impl Said {
+    /// With the world that it is said about.
+    pub(super) fn with(self, sight: Sight) -> Outcome {
+        let Self { report, granted, changed, failures, warnings, notes, notices } = self;
+        Outcome { report, granted, changed, failures, warnings, notes, notices, sight }
     }
 }
 
@@ -45,7 +68,7 @@ pub(super) fn finish(
     recorded: Option<&Recorded>,
     answers: Vec<Answer<'_>>,
     mut changed: Vec<Changed>,
-) -> Outcome {
+) -> Said {
     let claims = &sight.survey.claims;
     let freed = decision.released.iter().filter(|a| recorded.is_none_or(|r| r.holds(&a.slot)));
     let mut report = ReconcileReport {
@@ -54,7 +77,8 @@ pub(super) fn finish(
         dry_run: pass.dry_run,
         allocated: Vec::new(),
         kept: sight.survey.settled.iter().filter(|o| pass.scope.serves(o)).count(),
-        released: freed.flat_map(|a| lines(a, sight)).collect(),
+        released: freed.clone().flat_map(|a| lines(a, sight)).collect(),
+        claims: Vec::new(),
         pending: sight.survey.pending.iter().filter(|p| in_scope(pass, p)).cloned().collect(),
         problems: sight.survey.problems.iter().chain(&sight.seen.problems).cloned().collect(),
         reads: 0,
@@ -68,6 +92,7 @@ pub(super) fn finish(
         changed.extend(ledger_preview(sight, decision));
     }
     let mut failures = Vec::new();
+    let mut notices: Vec<Notice> = freed.flat_map(notices::released).collect();
     for Answer { served, ran } in answers {
         let claim = served.map(|s| &claims[s.claim]);
         let any = ran.written.iter().any(|w| matches!(w, Written::Done(_)));
@@ -87,13 +112,25 @@ pub(super) fn finish(
             }
             _ => {
                 if let (Some(served), Some(claim), true) = (served, claim, any) {
-                    report.allocated.extend(given(served, claim, &sight.pools));
+                    let lines = given(served, claim, &sight.pools);
+                    notices.extend(notices::allocated(claim, &lines));
+                    report.allocated.extend(lines);
                 }
                 report.kept += usize::from(served.is_some_and(|s| !any || s.given.is_empty()));
             }
         }
-        changed.extend(ran.changed());
+        let done = ran.changed().collect::<Vec<_>>();
+        let told = done
+            .iter()
+            .filter_map(|c| systems::ALL.iter().find_map(|s| s.changed(c.before.as_ref(), c.after.as_ref())));
+        report.claims.extend(told);
+        changed.extend(done);
     }
+    report.claims.sort();
+    report.claims.dedup();
+    // Those are as they should be only by now.
+    let by_now = report.claims.iter().filter(|c| c.change != "released").count();
+    report.kept = report.kept.saturating_sub(by_now);
     for served in decision.served.iter().filter(|s| !is_recorded(s, recorded)) {
         let why = "its addresses could not be recorded".to_owned();
         let owner = claims[served.claim].whose();
@@ -106,13 +143,16 @@ pub(super) fn finish(
             failures.push((object, error.clone()));
         }
     }
+    let waits = decision.unmet.iter().zip(&decision.pending);
+    notices.extend(waits.filter_map(|(at, line)| notices::waiting(&claims[*at], line)));
+    notices.extend(report.problems.iter().map(notices::problem));
     report.allocated.sort();
     report.pending.sort();
     report.problems.sort();
     report.problems.dedup();
     (report.reads, report.writes) = pass.cluster.traffic().counts();
     let (warnings, notes) = (sight.survey.warnings.clone(), sight.seen.notes.clone());
-    Outcome { report, granted, changed, failures, warnings, notes }
+    Said { report, granted, changed, failures, warnings, notes, notices }
 }
 
 fn in_scope(pass: &Pass<'_>, line: &PendingLine) -> bool {

@@ -1,9 +1,11 @@
 //! What was seen and what the systems make of it, in the form in which it is decided on.
 
+use super::memory::Surveys;
+use crate::addr::Span;
 use crate::config::Config;
-use crate::model::{Chore, PendingLine, Pool, Reason, Seconds, Survey, When};
+use crate::model::{Chore, Holder, Kind, PendingLine, Pool, Reason, Seconds, Survey, When};
 use crate::observe::Observation;
-use crate::plan::{self, Scope, World};
+use crate::plan::{self, Decision, Scope, World};
 use crate::systems::{self, Scene};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 pub type Adjust<'a> = &'a dyn Fn(&mut Sight);
 
 /// What was seen, and what the systems make of it.
+#[derive(Debug)]
 pub struct Sight {
     /// What was seen.
     pub seen: Observation,
@@ -21,12 +24,25 @@ pub struct Sight {
     pub pools: Arc<[Pool]>,
     /// For each opening of the survey the site that is chosen.
     pub placed: Vec<Option<usize>>,
+    /// What is remembered for the next pass, where there is one.
+    pub(super) surveys: Option<Surveys>,
 }
 
 impl Sight {
     /// What the systems make of what was seen.
     pub fn of(seen: Observation, config: &Config, adjust: Adjust<'_>) -> Self {
-        let mut sight = Self { seen, survey: Survey::default(), pools: Arc::new([]), placed: Vec::new() };
+        Self::remembering(None, seen, config, adjust)
+    }
+
+    /// The same with what the pass before has left.
+    pub(super) fn remembering(
+        surveys: Option<Surveys>,
+        seen: Observation,
+        config: &Config,
+        adjust: Adjust<'_>,
+    ) -> Self {
+        let (survey, pools) = (Survey::default(), Arc::new([]));
+        let mut sight = Self { seen, survey, pools, placed: Vec::new(), surveys };
         sight.survey(config, adjust);
         sight
     }
@@ -34,7 +50,8 @@ impl Sight {
     /// Surveys anew, after what was seen has changed.
     pub fn survey(&mut self, config: &Config, adjust: Adjust<'_>) {
         let Survey { known, warnings, .. } = std::mem::take(&mut self.survey);
-        self.survey = survey(&self.seen, config);
+        self.seen.observed.set_recorded(recorded(&self.seen));
+        self.survey = Surveys::survey(&mut self.surveys, &self.seen.observed, config);
         // Whoever was taken away since is reported as what it was, and what was said stays said.
         self.survey.known.extend(known);
         self.survey.warnings.splice(0..0, warnings);
@@ -78,6 +95,13 @@ impl Sight {
         self.survey.openings = openings;
     }
 
+    /// The kinds of those whom a decision gives blocks.
+    pub fn block_owners(&self, decision: &Decision) -> impl Iterator<Item = Kind> {
+        let claims = decision.served.iter().map(|s| &self.survey.claims[s.claim]);
+        let owners = claims.filter(|claim| claim.wants_blocks()).map(|claim| &claim.owner);
+        owners.filter_map(|owner| systems::kind_of(&owner.group, &owner.kind))
+    }
+
     /// The world as a system gets it that is about to write.
     pub fn scene<'a>(&'a self, config: &'a Config, now: Seconds) -> Scene<'a> {
         Scene { observed: &self.seen.observed, pools: &self.pools, config, now }
@@ -100,31 +124,15 @@ impl Sight {
     }
 }
 
+/// The blocks on record for objects that are there.
+fn recorded(seen: &Observation) -> Vec<Span> {
+    let there = |h: &Holder| !h.owner.is_hold() && !seen.gone.contains(&h.owner);
+    let held = seen.ledger.blocks().filter(|a| a.holders.iter().any(there));
+    held.map(|a| a.slot.span()).collect()
+}
+
 /// Says nothing twice.
 pub(super) fn once(warnings: &mut Vec<String>) {
     let mut said = BTreeSet::new();
     warnings.retain(|warning| said.insert(warning.clone()));
-}
-
-/// What all systems make of an observation. All of them, always: what is not served is still in use.
-fn survey(seen: &Observation, config: &Config) -> Survey {
-    let mut all = Survey::default();
-    for system in systems::ALL {
-        let one = system.survey(&seen.observed, config);
-        all.pools.extend(one.pools);
-        all.block_pools.extend(one.block_pools);
-        all.taken.extend(one.taken);
-        all.claims.extend(one.claims);
-        all.holdings.extend(one.holdings);
-        all.chores.extend(one.chores);
-        all.openings.extend(one.openings);
-        all.others.extend(one.others);
-        all.pending.extend(one.pending);
-        all.problems.extend(one.problems);
-        all.known.extend(one.known);
-        all.settled.extend(one.settled);
-        all.warnings.extend(one.warnings);
-        all.notices.extend(one.notices);
-    }
-    all
 }

@@ -10,7 +10,7 @@ use crate::model::{
     Allocation, BlockFigures, BlockPart, BlockPool, Claim, Given, Holder, Owner, PoolChoice, PoolLine,
     Problem, Reason, Slot, Standing, Taken, TakenBy, Wish,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub(super) struct Blocks<'a> {
     free_from: Vec<Vec<Option<u128>>>,
     /// What the ledger has for owners that do not show it yet.
     held: BTreeMap<&'a Owner, Vec<&'a Allocation>>,
+    /// Owners of whose blocks somebody else came to have one before it was written to them.
+    lost: BTreeSet<&'a Owner>,
     /// What the ledger has and need not have: its owner shows it.
     shown: Vec<Slot>,
     /// Entries of the ledger whose owners do not show them yet, those of this pass included, and their bytes.
@@ -46,6 +48,7 @@ impl<'a> Blocks<'a> {
             taken: world.taken.iter().map(|t| t.span).collect(),
             free_from: world.block_pools.iter().map(|p| vec![Some(0); p.parts.len()]).collect(),
             held: BTreeMap::new(),
+            lost: BTreeSet::new(),
             shown: Vec::new(),
             outstanding: 0,
             bytes: 0,
@@ -83,7 +86,7 @@ impl<'a> Blocks<'a> {
             // It has others, and what it has never changes: this one can never be written to it.
             Some(_) => {}
             // Somebody else came to have it before it was written: it gets another one.
-            None if overlaps => {}
+            None if overlaps => drop(self.lost.insert(owner)),
             None => {
                 self.taken.insert(span);
                 self.held.entry(owner).or_default().push(allocation);
@@ -102,8 +105,11 @@ impl<'a> Blocks<'a> {
 
     /// Meets a claim for blocks, or says why not.
     pub(super) fn choose(&mut self, claim: &Claim, decision: &mut Decision) -> Result<Met, Unmet> {
-        if let Some(held) = self.held.get(&*claim.owner) {
-            return Ok(met(held.iter().copied()));
+        if let Some(held) = self.held.get(&*claim.owner).cloned() {
+            if self.lost.contains(&*claim.owner) {
+                return self.complete(claim, &held, decision);
+            }
+            return Ok(met(held.into_iter()));
         }
         if self.world.at_once.is_some_and(|most| self.outstanding >= most || self.bytes >= LARGEST) {
             decision.unsettled = true;
@@ -117,38 +123,76 @@ impl<'a> Blocks<'a> {
         let mut new: Vec<Allocation> = Vec::new();
         for wish in &claim.wishes {
             let PoolChoice::Blocks(names) = &wish.pools else { continue };
-            let Some(found) = names.iter().find_map(|name| self.find(name, wish.asks)) else {
+            let Some(found) = names.iter().find_map(|name| self.find(name, wish.asks, |_| true)) else {
                 new.iter().for_each(|a| self.taken.remove(a.slot.span()));
                 return Err(self.unmet(wish, names));
             };
-            for (pool, slot) in found {
-                self.taken.insert(slot.span());
-                new.push(Allocation {
-                    slot,
-                    holders: vec![Holder { owner: claim.owner.clone(), device: wish.device.clone() }],
-                    pool,
-                    since: self.world.now,
-                    adopted: false,
-                    standing: Standing::Bound,
-                });
-            }
+            new.extend(self.take(claim, &wish.device, found));
         }
-        new.iter().for_each(|a| self.count(a));
-        self.changed = true;
         let met = met(new.iter());
-        decision.changes.extend(new.into_iter().map(|a| (a.slot.clone(), Change::Put(a))));
+        self.record(new, decision);
         Ok(met)
     }
 
-    /// The lowest free block of each family of a pool, if it has them all.
-    fn find(&mut self, name: &str, asks: Option<IpAddr>) -> Option<Vec<(Arc<str>, Slot)>> {
+    /// Adds to what an owner holds what it has lost, of the same pool: both families or none. What it holds stays its
+    /// own, as whoever recorded it may be about to write it.
+    fn complete(
+        &mut self,
+        claim: &Claim,
+        held: &[&Allocation],
+        decision: &mut Decision,
+    ) -> Result<Met, Unmet> {
+        let [first, ..] = held else { return Ok(met(held.iter().copied())) };
+        let missing = |part: &BlockPart| held.iter().all(|a| Family::of(a.slot.address) != part.family());
+        let device = first.holders.first().map_or_else(|| "".into(), |h| h.device.clone());
+        let Some(found) = self.find(&first.pool, None, missing) else {
+            let span = first.slot.span();
+            let message = format!(
+                "{span} of {} is kept for it, and the block beside that went to another Node: there is no other one left",
+                first.pool
+            );
+            let (device, pool) = (device.to_string(), first.pool.to_string());
+            return Err(Unmet { device, pool, reason: Reason::PoolExhausted, message });
+        };
+        let new = self.take(claim, &device, found);
+        let mut all: Vec<&Allocation> = held.iter().copied().chain(&new).collect();
+        all.sort_by(|a, b| a.slot.cmp(&b.slot));
+        let met = met(all.into_iter());
+        self.record(new, decision);
+        Ok(met)
+    }
+
+    /// These blocks, from now on taken, as the ledger will have them.
+    fn take(&mut self, claim: &Claim, device: &Arc<str>, found: Vec<(Arc<str>, Slot)>) -> Vec<Allocation> {
+        let taken = found.into_iter().map(|(pool, slot)| {
+            self.taken.insert(slot.span());
+            let holders = vec![Holder { owner: claim.owner.clone(), device: device.clone() }];
+            let (since, standing) = (self.world.now, Standing::Bound);
+            Allocation { slot, holders, pool, since, adopted: false, standing }
+        });
+        taken.collect()
+    }
+
+    fn record(&mut self, new: Vec<Allocation>, decision: &mut Decision) {
+        new.iter().for_each(|a| self.count(a));
+        self.changed = true;
+        decision.changes.extend(new.into_iter().map(|a| (a.slot.clone(), Change::Put(a))));
+    }
+
+    /// The lowest free block of each wanted family of a pool, if it has them all.
+    fn find(
+        &mut self,
+        name: &str,
+        asks: Option<IpAddr>,
+        wanted: impl Fn(&BlockPart) -> bool,
+    ) -> Option<Vec<(Arc<str>, Slot)>> {
         let at = *self.pools.get(name)?;
         let pool = &self.world.block_pools[at];
         if pool.closed {
             return None;
         }
         let mut found = Vec::new();
-        for (part, free_from) in pool.parts.iter().zip(&mut self.free_from[at]) {
+        for (part, free_from) in pool.parts.iter().zip(&mut self.free_from[at]).filter(|(p, _)| wanted(p)) {
             let host_bits = part.host_bits();
             let asked = asks.filter(|a| Family::of(*a) == part.family()).map(crate::addr::number);
             let lowest = self.taken.lowest_free_block(part.range, host_bits, asked.unwrap_or((*free_from)?));

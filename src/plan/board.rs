@@ -31,10 +31,10 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// Takes back a [`Board::block`] of an address that was free before.
-    pub(super) fn unblock(&mut self, slot: &Slot) {
-        for (pool, blocked) in self.pools.iter().zip(&mut self.blocked) {
-            if pool.network == slot.network && pool.contains(slot.address) {
+    /// Takes back a [`Board::block`] of an address that was free before; where pools overlap, not in all of them.
+    pub(super) fn unblock(&mut self, slot: &Slot, unusable: &[SpanSet]) {
+        for ((pool, blocked), never) in self.pools.iter().zip(&mut self.blocked).zip(unusable) {
+            if pool.network == slot.network && pool.contains(slot.address) && !never.contains(slot.address) {
                 blocked.remove_address(slot.address);
             }
         }
@@ -49,40 +49,27 @@ impl<'a> Board<'a> {
         }
     }
 
-    /// The free address that comes next; `seed` decides where a pool that spreads them begins to look.
+    /// The free address that comes next; `seed` decides where in a range a pool that spreads them begins to look.
     pub(super) fn next(&self, pool: usize, seed: impl Fn() -> u64) -> Option<IpAddr> {
-        let (blocked, ranges) = (&self.blocked[pool], &self.pools[pool].ranges);
-        let lowest = |ranges: &[Span]| ranges.iter().find_map(|range| blocked.lowest_free(*range));
-        match self.pools[pool].order {
-            Order::Lowest => lowest(ranges),
+        let (blocked, pool) = (&self.blocked[pool], &self.pools[pool]);
+        pool.ranges.iter().find_map(|range| match pool.order {
+            Order::Lowest => blocked.lowest_free(*range),
             Order::Spread => {
-                let (before, after) = split(ranges, seed());
-                lowest(&after).or_else(|| lowest(&before))
+                let (before, after) = split(range, seed());
+                blocked.lowest_free(after).or_else(|| blocked.lowest_free(before?))
             }
-        }
+        })
     }
 }
 
-/// The ranges before and after a place that the seed decides.
-fn split(ranges: &[Span], seed: u64) -> (Vec<Span>, Vec<Span>) {
-    let size = |span: &Span| span.len().unwrap_or(u128::MAX);
-    let total = ranges.iter().fold(0u128, |sum, s| sum.saturating_add(size(s)));
-    // The seed twice, so that pools beyond 2^64 are used as a whole, too.
-    let mut left = (u128::from(seed) << 64 | u128::from(seed.rotate_left(32))) % total.max(1);
-    for (at, span) in ranges.iter().enumerate() {
-        if left < size(span) {
-            let (first, last) = span.bounds();
-            let middle = Span::new(span.family(), first + left, last);
-            let mut before = ranges[..at].to_vec();
-            if left > 0 {
-                before.push(Span::new(span.family(), first, first + left - 1));
-            }
-            let after = std::iter::once(middle).chain(ranges[at + 1..].iter().copied());
-            return (before, after.collect());
-        }
-        left -= size(span);
-    }
-    (Vec::new(), ranges.to_vec())
+/// What is before and after a place in a range that the seed decides.
+fn split(range: &Span, seed: u64) -> (Option<Span>, Span) {
+    let size = range.len().unwrap_or(u128::MAX);
+    // The seed twice, so that ranges beyond 2^64 are used as a whole, too.
+    let at = (u128::from(seed) << 64 | u128::from(seed.rotate_left(32))) % size;
+    let (first, last) = range.bounds();
+    let before = at.checked_sub(1).map(|end| Span::new(range.family(), first, first + end));
+    (before, Span::new(range.family(), first + at, last))
 }
 
 /// Addresses of a pool that no host may have: excluded ones, the gateways and name servers of all pools of its

@@ -25,6 +25,8 @@ pub(super) struct Chooser<'a> {
     pub(super) records: Records<'a>,
     pub(super) in_use: InUse<'a>,
     pub(super) unusable: Vec<SpanSet>,
+    /// What is kept for successors.
+    promised: Vec<&'a Slot>,
 }
 
 /// One address on its way to a claim.
@@ -46,6 +48,7 @@ impl<'a> Chooser<'a> {
             records,
             in_use,
             unusable: world.pools.iter().map(|p| unusable(p, world.pools)).collect(),
+            promised: Vec::new(),
         }
     }
 
@@ -54,8 +57,14 @@ impl<'a> Chooser<'a> {
         for claim in order.iter().map(|at| &self.world.claims[*at]) {
             for (_, allocation) in self.records.left_by_predecessor(&claim.owner) {
                 self.board.block(&allocation.slot);
+                self.promised.push(&allocation.slot);
             }
         }
+    }
+
+    /// Is something free now that was kept for a successor who did not get it?
+    pub(super) fn kept_in_vain(&self, decision: &Decision) -> bool {
+        self.promised.iter().any(|slot| decision.changes.get(slot) == Some(&Change::Remove))
     }
 
     /// Meets a claim, or says why not. `None`: there is nothing to write.
@@ -74,7 +83,7 @@ impl<'a> Chooser<'a> {
         for wish in &claim.wishes {
             if let Err(why) = self.meet(claim, wish, &mut picks, decision) {
                 for pick in picks.iter().filter(|p| p.from_free) {
-                    self.board.unblock(&pick.slot);
+                    self.board.unblock(&pick.slot, &self.unusable);
                 }
                 // Half a set that a pass left behind would keep others waiting. All of it goes, its home first: a
                 // part that went alone would not be missed by whoever binds the set. What another owner was
@@ -297,10 +306,12 @@ impl<'a> Chooser<'a> {
         }
         let seed = || seed(owner, &wish.device);
         let free = pools.iter().find_map(|p| Some((*p, slot(*p, self.board.next(*p, seed)?))));
-        free.map(|(pool, slot)| pick(slot, pool, true, false)).ok_or_else(|| self.exhausted(pools))
+        let few = || picks.iter().filter(|p| p.from_free && pools.contains(&p.pool)).count();
+        free.map(|(pool, slot)| pick(slot, pool, true, false)).ok_or_else(|| self.exhausted(pools, few()))
     }
 
-    fn exhausted(&self, pools: &[usize]) -> (String, Reason, String) {
+    /// Why there is nothing in these pools for somebody who would have got that many.
+    fn exhausted(&self, pools: &[usize], few: usize) -> (String, Reason, String) {
         let names: Vec<&str> = pools.iter().map(|p| &*self.world.pools[*p].name).collect();
         let ranges: Vec<String> =
             pools.iter().flat_map(|p| &self.world.pools[*p].ranges).map(ToString::to_string).collect();
@@ -308,7 +319,11 @@ impl<'a> Chooser<'a> {
         let (listed, ranges) = (names.join(", "), ranges.join(", "));
         // A pool that came from a flag has its range for a name.
         let ranges = if ranges == listed { String::new() } else { format!(" ({ranges})") };
-        let message = format!("{which} {listed}{ranges} {has} no free address left for it");
+        let lack = match few {
+            0 => "no free address left for it".to_owned(),
+            few => format!("too few free addresses for it: it needs more than {few}"),
+        };
+        let message = format!("{which} {listed}{ranges} {has} {lack}");
         (names.first().copied().unwrap_or_default().to_owned(), Reason::PoolExhausted, message)
     }
 

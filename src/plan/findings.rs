@@ -157,6 +157,12 @@ pub(super) fn rests(allocation: &Allocation, now: Seconds) -> bool {
 }
 
 fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_>, decision: &mut Decision) {
+    // Nearly always: it is where the ledger has it, and nowhere else.
+    if let [Holding { holder: Some(one), .. }] = seen
+        && records.at(slot).is_none_or(|a| a.holders.iter().all(|h| h.owner.same(&one.owner)))
+    {
+        return;
+    }
     let recorded = records.at(slot).filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
     let live = |a: &Allocation, h: &Holder| !world.gone.contains(&h.owner) && !records.lost(h, a, world);
     let recorded = recorded.iter().flat_map(|a| a.holders.iter().filter(|h| live(a, h)));

@@ -172,6 +172,7 @@ fn chosen(world: World<'_>) -> (Chooser<'_>, Decision) {
         }
     }
     blocks.finish(&mut decision);
+    decision.unsettled |= !decision.unmet.is_empty() && chooser.kept_in_vain(&decision);
     (chooser, decision)
 }
 

@@ -115,7 +115,8 @@ impl Chooser<'_> {
             return Some(why);
         }
         let entry = self.records.at(slot);
-        if entry.is_some_and(|e| self.records.firmness(e) == Firmness::Void) {
+        let void = entry.filter(|e| self.records.firmness(e) == Firmness::Void);
+        if void.is_some_and(|e| !e.holders.iter().all(|h| self.world.gone.contains(&h.owner))) {
             return Some("an interrupted run had begun to record it; the next reconcile gives it".to_owned());
         }
         // As this pass leaves it: somebody may have got it, or it may have begun to rest.

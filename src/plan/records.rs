@@ -163,7 +163,10 @@ impl<'a> Records<'a> {
             }
             return;
         }
-        if self.firmness(allocation) == Firmness::Void {
+        // Where its owner is gone, the set may have been binding, and a run that died may have freed no more of it
+        // than its home: the rest is freed as that was.
+        let abandoned = allocation.holders.iter().all(|h| world.gone.contains(&h.owner));
+        if self.firmness(allocation) == Firmness::Void && !abandoned {
             // Nobody gets it before it is taken out: who recorded it anew for its old set, word for word, would
             // change nothing, and a run that still sees it void could give it to another unnoticed.
             decision.changes.insert(slot.clone(), Change::Remove);

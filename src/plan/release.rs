@@ -78,8 +78,8 @@ impl std::fmt::Display for Meant {
     }
 }
 
-/// What is recorded, in this order. First, what hangs on an entry that goes is made to stand on its own, or it
-/// would go with it; then the entries go.
+/// What is recorded, in this order. First, what hangs on an entry that goes is made to stand on its own, or goes
+/// itself: after its home it would be void, and rest no longer, if the process died in between. Then the others go.
 pub fn release(
     ledger: &Ledger,
     found: &[Allocation],
@@ -88,10 +88,15 @@ pub fn release(
     now: Seconds,
     forced: bool,
 ) -> [Decision; 2] {
-    let changes = found.iter().map(|a| (a.slot.clone(), change(a, meant, pools, now, forced))).collect();
+    let (hanging, rest): (Vec<_>, Vec<_>) = found.iter().partition(|a| hangs(ledger, a));
+    let go = |all: Vec<&Allocation>| -> BTreeMap<Slot, Change> {
+        all.into_iter().map(|a| (a.slot.clone(), change(a, meant, pools, now, forced))).collect()
+    };
+    let mut first = go(hanging);
+    first.extend(left_behind(ledger, found));
     [
-        Decision { changes: left_behind(ledger, found), ..Decision::default() },
-        Decision { changes, ..Decision::default() },
+        Decision { changes: first, ..Decision::default() },
+        Decision { changes: go(rest), ..Decision::default() },
     ]
 }
 
@@ -118,15 +123,22 @@ pub(super) fn rest(pools: &[Pool], slot: &Slot) -> Seconds {
     own.map(|p| p.reuse_after).max().unwrap_or(0)
 }
 
+/// Is it part of a binding set, and not its home? Part of any other set goes after the home, or whoever binds the set
+/// would not miss it.
+fn hangs(ledger: &Ledger, allocation: &Allocation) -> bool {
+    let Standing::Member { home, .. } = &allocation.standing else { return false };
+    let home = ledger.allocations().get(home);
+    home.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }))
+}
+
 /// The members of sets whose home goes, each made binding on its own.
 fn left_behind(ledger: &Ledger, found: &[Allocation]) -> BTreeMap<Slot, Change> {
     let going = |slot: &Slot| found.iter().any(|a| a.slot == *slot);
     let mut changes = BTreeMap::new();
     for allocation in ledger.allocations().values().filter(|a| !going(&a.slot)) {
-        let Standing::Member { home, .. } = &allocation.standing else { continue };
-        let bound = ledger.allocations().get(home);
-        let bound = bound.is_some_and(|h| matches!(&h.standing, Standing::Home { bound: true, .. }));
-        if going(home) && bound {
+        if matches!(&allocation.standing, Standing::Member { home, .. } if going(home))
+            && hangs(ledger, allocation)
+        {
             let alone = Allocation { standing: Standing::Bound, ..allocation.clone() };
             changes.insert(allocation.slot.clone(), Change::Put(alone));
         }

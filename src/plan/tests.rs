@@ -126,6 +126,24 @@ impl Lab {
 }
 
 #[test]
+fn what_a_claim_gives_back_is_no_freer_than_before() {
+    // Where pools that are objects overlap, one may exclude what another has.
+    let full = Pool {
+        exclude: [parse_span("fd00::5").unwrap()].into_iter().collect(),
+        ..pool("six", &["fd00::5"], 64)
+    };
+    let without = Pool {
+        origin: PoolOrigin::Object("capi"),
+        exclude: [parse_span("10.0.0.5").unwrap()].into_iter().collect(),
+        ..pool("without", &["10.0.0.5"], 16)
+    };
+    let mut lab = Lab::new(vec![pool("a", &["10.0.0.5"], 16), full, without]);
+    let mut other = claim(&owner("z", 2), 1);
+    other.wishes[0].pools = PoolChoice::Named(vec!["without".into()]);
+    assert_eq!(lab.given(&[claim(&owner("m", 1), 1), other]), [[""; 0]; 0]);
+}
+
+#[test]
 fn the_edges_of_a_range_are_usable_inside_a_larger_subnet_only() {
     let claims: Vec<Claim> = (0..16).map(|i| claim(&owner(&format!("m{i:02}"), i), 1)).collect();
     let mut wide = Lab::new(vec![pool("p", &["192.168.101.64/28"], 23)]);

@@ -4,6 +4,7 @@
 pub mod capi;
 pub mod elf;
 pub mod kubermatic;
+pub mod kubevirt;
 pub mod nmstate;
 pub mod nodes;
 pub mod openshift;
@@ -13,11 +14,11 @@ mod seen;
 
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, Given, Kind, Notice, Object, ObjectRef, Observed, PendingLine, Pool, Problem, Seconds,
-    Source, Survey,
+    Chain, Claim, ClaimChange, Departure, Given, Kind, Notice, Object, ObjectRef, Observed, PendingLine,
+    Pool, Problem, Seconds, Source, Survey,
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// What a system sees when it writes.
 #[derive(Clone, Copy)]
@@ -51,6 +52,17 @@ pub trait System: Sync {
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
+    /// The kinds of which every object speaks for itself. What [`System::survey_one`] says of such an object hangs on
+    /// nothing else but the configuration: it is not asked again for as long as the object stays as it is.
+    fn one_by_one(&self) -> &'static [Kind] {
+        &[]
+    }
+
+    /// What one of these objects says.
+    fn survey_one(&self, _kind: Kind, _object: &Object, _config: &Config) -> Survey {
+        Survey::default()
+    }
+
     /// What is written once before owners get what is decided for them.
     fn beforehand(&self, _given: &[&Given], _scene: &Scene<'_>) -> Vec<Chain> {
         Vec::new()
@@ -70,8 +82,19 @@ pub trait System: Sync {
         None
     }
 
+    /// What a write has done with a claim whose addresses somebody else chooses; `None` where it is about another
+    /// object.
+    fn changed(&self, _before: Option<&Object>, _after: Option<&Object>) -> Option<ClaimChange> {
+        None
+    }
+
     /// What is written once at the end of a pass, when all else is.
     fn closing(&self, _scene: &Scene<'_>) -> Vec<Chain> {
+        Vec::new()
+    }
+
+    /// What would wait for mipam if mipam were gone: hooks, gates and finalizers, to be taken off.
+    fn departures(&self, _observed: &Observed, _config: &Config) -> Vec<Departure> {
         Vec::new()
     }
 
@@ -120,24 +143,37 @@ pub trait System: Sync {
 }
 
 /// Every system, in the order in which they are served.
-pub const ALL: &[&dyn System] =
-    &[&openshift::OpenShift, &kubermatic::Kubermatic, &elf::Elf, &capi::Capi, &nodes::Nodes, &seen::Seen];
+pub const ALL: &[&dyn System] = &[
+    &openshift::OpenShift,
+    &kubermatic::Kubermatic,
+    &elf::Elf,
+    &capi::Capi,
+    &nodes::Nodes,
+    &kubevirt::KubeVirt,
+    &seen::Seen,
+];
 
 /// All that is read, each kind once.
-pub fn sources() -> Vec<Source> {
-    let mut sources: Vec<Source> = ALL.iter().flat_map(|s| s.sources()).copied().collect();
-    sources.sort();
-    sources.dedup();
-    sources
+pub fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+        let mut sources: Vec<Source> = ALL.iter().flat_map(|s| s.sources()).copied().collect();
+        sources.sort();
+        sources.dedup();
+        sources
+    });
+    &SOURCES
 }
 
 /// Every kind that an observation or a command may name.
 pub fn kinds() -> Vec<Kind> {
-    let mut kinds: Vec<Kind> = sources().iter().map(|s| s.kind).collect();
-    kinds.extend(ALL.iter().flat_map(|s| s.parents().iter().chain(s.templates())));
-    kinds.sort();
-    kinds.dedup();
-    kinds
+    static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
+        let mut kinds: Vec<Kind> = sources().iter().map(|s| s.kind).collect();
+        kinds.extend(ALL.iter().flat_map(|s| s.parents().iter().chain(s.templates())));
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    });
+    KINDS.clone()
 }
 
 /// The kinds that addresses are given to.

@@ -1,21 +1,25 @@
 //! Signs that another controller is at work: its Deployment, or the Lease that it keeps fresh.
 
-use crate::model::{Kind, Object, ObjectRef, Observed, Sign, parse_timestamp};
+use crate::ledger::NAMESPACE;
+use crate::model::{Kind, LEASE, Object, ObjectRef, Observed, Sign, parse_timestamp};
 use serde_json::Value;
 
 pub(super) const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
-pub(super) const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
 
 /// The Deployment with this sign that runs, if there is one.
 pub(super) fn deployed(observed: &Observed, sign: Sign) -> Option<ObjectRef> {
     let running = |d: &&Object| d.at("/spec/replicas").and_then(Value::as_u64).unwrap_or(1) > 0;
-    let found = observed.all(DEPLOYMENT).iter().filter(|d| sign.is_on(d)).find(running)?;
+    let found = observed.all(DEPLOYMENT).filter(|d| sign.is_on(d)).find(running)?;
     Some(DEPLOYMENT.at(found.namespace(), found.name()))
 }
 
-/// The Lease with this sign that somebody holds, if there is one.
+/// The Lease with this sign that somebody holds, if there is one. One beside the ledger is mipam's own, whatever a
+/// person calls it.
 pub(super) fn leased(observed: &Observed, sign: Sign) -> Option<ObjectRef> {
-    let found = observed.all(LEASE).iter().filter(|l| sign.is_on(l)).find(|l| fresh(l, observed))?;
+    let found = observed
+        .all(LEASE)
+        .filter(|l| sign.is_on(l) && l.namespace() != NAMESPACE)
+        .find(|l| fresh(l, observed))?;
     Some(LEASE.at(found.namespace(), found.name()))
 }
 

@@ -11,7 +11,7 @@ pub(super) fn scaled(
     replicas: usize,
 ) -> Vec<(Kind, Object)> {
     let (_, set) = parent;
-    let have = observed.all(machine).iter().filter(|m| !m.deleting() && belongs(m, parent)).count();
+    let have = observed.all(machine).filter(|m| !m.deleting() && belongs(m, parent)).count();
     let make = |i: usize| {
         let template = set.at("/spec/template/metadata").and_then(Value::as_object);
         let mut metadata = template.cloned().unwrap_or_default();

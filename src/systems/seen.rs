@@ -2,12 +2,12 @@
 //! machines. A table of where each kind keeps them; one unreadable address is a problem of that object alone.
 
 use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
-use super::nodes::NODE;
+use super::kubevirt::{CLAIM as IPAM_CLAIM, VMI};
 use super::{Scene, System, kubermatic, openshift};
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chain, Claim, Given, Holding, Kind, Object, Observed, Problem, Role, Source, Survey,
+    Adopt, Chain, Claim, Given, Holding, Kind, NODE, Object, Observed, Problem, Role, Source, Survey,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,10 +15,6 @@ use std::collections::BTreeMap;
 /// Addresses that others use.
 pub(super) struct Seen;
 
-const VMI: Kind =
-    Kind::namespaced("kubevirt.io", &["v1"], "VirtualMachineInstance", "virtualmachineinstances");
-
-const IPAM_CLAIM: Kind = Kind::namespaced("k8s.cni.cncf.io", &["v1alpha1"], "IPAMClaim", "ipamclaims");
 const INFRASTRUCTURE: Kind = Kind {
     group: "config.openshift.io",
     versions: &["v1"],
@@ -131,7 +127,8 @@ fn note(
 /// The machines of this cluster by the name of their Node, where they say it.
 fn machines_by_node(observed: &Observed) -> BTreeMap<&str, &str> {
     let kinds = [openshift::MACHINE, kubermatic::MACHINE, kubermatic::OLD_MACHINE];
-    let all = kinds.into_iter().flat_map(|kind| observed.all(kind));
+    let kinds = kinds.into_iter().filter(|_| observed.any(NODE));
+    let all = kinds.flat_map(|kind| observed.all(kind));
     let named = all.flat_map(|machine| {
         let nodes = ["/spec/metadata/name", "/status/nodeRef/name"].into_iter();
         nodes.filter_map(|at| machine.text(at)).map(|node| (node, machine.name()))

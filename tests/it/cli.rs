@@ -137,6 +137,10 @@ fn wrong_use_is_explained() {
         &["check-capacity", "--for", "machineset/a/b", "--replicas", "3", "--dir", &dir_name],
         &["check-capacity", "--for", "deployment/a/b", "--replicas", "3", "--dir", &dir_name],
         &["check-capacity", "--need", "many", "--dir", &dir_name],
+        &["check-capacity", "--need", "-1", "--dir", &dir_name],
+        &["check-capacity", "--for", "machineset/a/b", "--replicas", "-3", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--name", "x", "--count", "0", "--dir", &dir_name],
+        &["allocate", "--pool", "default", "--name", "x", "--count", "17", "--dir", &dir_name],
         &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/24"],
         &["reconcile", "--dir", &dir_name, "--network", "10.0.0.5/24,10.0.0.1,10.0.0.2"],
         &["reconcile", "--dir", &dir_name, "--network", "10.0.0.0/24,router,10.0.0.2"],
@@ -251,6 +255,17 @@ fn comments_and_other_documents_survive_beside_a_changed_one() {
 }
 
 #[test]
+fn a_folder_without_manifests_is_most_likely_the_wrong_one() {
+    let (dir, empty) = (lab(), tempfile::tempdir().unwrap());
+    let (folder, config) = (empty.path().display().to_string(), dir.path().join("ipam-config.yaml"));
+    let status = || run(&["status", "--dir", &folder, "--config", &config.display().to_string()]);
+    let warning = format!("warning: {folder}: there is no manifest below it (*.yaml, *.yml or *.json)\n");
+    assert_eq!((status().status.code(), err(&status())), (Some(0), warning));
+    std::fs::write(empty.path().join("machine.yaml"), MACHINE).unwrap();
+    assert_eq!(err(&status()), "");
+}
+
+#[test]
 fn out_leaves_the_source_alone() {
     let dir = lab();
     let target = tempfile::tempdir().unwrap();
@@ -300,6 +315,15 @@ fn networkmanager_files_come_from_the_same_state() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let yaml = run(&["render-nmstate", "worker-0", "--dir", &name]);
     assert_eq!(serde_yaml::from_slice::<serde_json::Value>(&yaml.stdout).unwrap(), json);
+}
+
+#[test]
+fn what_has_no_network_configuration_from_mipam_is_not_said_not_to_wait() {
+    let elf = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/elf").display().to_string();
+    let output = run(&["render-nmstate", "elfk8s8-worker-0", "--dir", &elf]);
+    let said = "error: ElfMachine/default/elfk8s8-worker-0 has nothing to show: \
+                only Machines of OpenShift and Kubermatic have a network configuration from mipam\n";
+    assert_eq!((output.status.code(), err(&output)), (Some(1), said.to_owned()));
 }
 
 #[test]
@@ -370,50 +394,12 @@ fn missing_rights_are_named() {
     insta::assert_snapshot!("missing_rights", seen);
 }
 
-/// What the README says an account needs.
-const NEEDED: &str = "
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: mipam}
-rules:
-  - {apiGroups: [''], resources: [nodes], verbs: [get, list, update]}
-  - {apiGroups: [''], resources: [events], verbs: [create]}
-  - {apiGroups: [networking.x-k8s.io], resources: [clustercidrs], verbs: [get, list, update]}
-  - {apiGroups: [networking.k8s.io], resources: [servicecidrs], verbs: [list]}
-  - {apiGroups: [cluster.x-k8s.io], resources: [machines, clusters], verbs: [list]}
-  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachines], verbs: [get, list, update]}
-  - {apiGroups: [infrastructure.cluster.x-k8s.io], resources: [elfmachinetemplates], verbs: [list]}
-  - {apiGroups: [kubevirt.io], resources: [virtualmachineinstances], verbs: [list]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims], verbs: [get, list, update]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddresses], verbs: [get, list, create, update, delete]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [inclusterippools, globalinclusterippools], verbs: [get, list, update]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims/status, inclusterippools/status, globalinclusterippools/status], verbs: [update]}
-  - {apiGroups: [ipamcontroller.openshift.io], resources: [ippools], verbs: [get, list, update]}
-  - {apiGroups: [ipam.metal3.io], resources: [ippools], verbs: [get, list, update]}
-  - {apiGroups: [ipam.metal3.io], resources: [ipclaims, ipaddresses], verbs: [get, list, create, update, delete]}
-  - {apiGroups: [ipam.metal3.io], resources: [ipclaims/status, ippools/status], verbs: [update]}
-  - {apiGroups: [ipam.cluster.x-k8s.io], resources: [ipaddressclaims/finalizers, inclusterippools/finalizers, globalinclusterippools/finalizers], verbs: [update]}
-  - {apiGroups: [ipamcontroller.openshift.io, ipam.metal3.io], resources: [ippools/finalizers], verbs: [update]}
-  - {apiGroups: [apps], resources: [deployments], verbs: [list]}
-  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [list]}
-  - {apiGroups: [k8s.cni.cncf.io], resources: [ipamclaims], verbs: [list]}
-  - {apiGroups: [config.openshift.io], resources: [infrastructures], verbs: [list]}
-  - {apiGroups: [machine.openshift.io], resources: [machines], verbs: [get, list, update]}
-  - {apiGroups: [cluster.k8s.io, machine.k8s.io], resources: [machines], verbs: [get, list, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: mipam, namespace: mipam-system}
-rules:
-  - {apiGroups: [''], resources: [configmaps], verbs: [get, list, create, update]}
-";
-
 #[test]
-fn an_account_with_the_rights_of_the_readme_can_do_a_pass() {
+fn an_account_with_the_rights_of_the_manifests_can_do_a_pass() {
     let bed = bed::shared(Profile::Own).lock();
     bed.namespace("mipam-system");
     bed.create(MACHINE);
-    bed.grant("mipam", NEEDED);
+    bed.grant("mipam", &crate::deploy::rights::granted());
     let output = with_bed(&bed, "mipam", &["reconcile"]);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     assert!(out(&output).contains("1 allocated"), "{}", out(&output));
@@ -542,5 +528,29 @@ fn an_unreachable_cluster_is_an_error_within_the_time_that_was_given() {
         run(&["status", "--config", &config, "--kubeconfig", &kubeconfig, "--request-timeout", "1s"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(err(&output).contains("hint:"), "{}", err(&output));
+    assert!(
+        err(&output).starts_with("error: asking https://127.0.0.1:1 what it serves: "),
+        "{}",
+        err(&output)
+    );
     assert!(!err(&output).contains("secret-token"));
+}
+
+#[test]
+fn without_any_kubeconfig_the_file_that_is_missing_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mipam"));
+    for variable in ["KUBECONFIG", "MIPAM_DIR", "IPAM_KUBECONFIG", "KUBERNETES_SERVICE_HOST"] {
+        command.env_remove(variable);
+    }
+    let output = command.arg("status").env("HOME", home.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = err(&output).replace(&home.path().display().to_string(), "HOME");
+    assert!(
+        said.starts_with(
+            "error: cannot find out how to reach the cluster: kubeconfig HOME/.kube/config: No such file"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("\nhint: "), "{said}");
 }

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::process::{Child, Command, Stdio};
 
-fn cluster_cidr(name: &str, spec: Value) -> Value {
+pub(crate) fn cluster_cidr(name: &str, spec: Value) -> Value {
     json!({
         "apiVersion": "networking.x-k8s.io/v1", "kind": "ClusterCIDR", "metadata": { "name": name }, "spec": spec,
     })
 }
 
-fn node(i: usize) -> Value {
+pub(crate) fn node(i: usize) -> Value {
     json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": format!("node-{i:04}") } })
 }
 
 /// A run of the program.
-fn start(bed: &Bed) -> Child {
+pub(crate) fn start(bed: &Bed) -> Child {
     // Runs that have begun read it: it is there once and whole.
     let config = bed.dir().join("nodes.yaml");
     if !config.exists() {
@@ -35,7 +35,7 @@ fn start(bed: &Bed) -> Child {
         .unwrap()
 }
 
-fn finish(run: Child) -> Value {
+pub(crate) fn finish(run: Child) -> Value {
     let output = run.wait_with_output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{err}"))
@@ -51,7 +51,7 @@ fn bounds(block: &str) -> (u8, u128, u128) {
 }
 
 /// Every Node has so many blocks, and no two of them overlap.
-fn check(bed: &Bed, nodes: usize, families: usize) {
+pub(crate) fn check(bed: &Bed, nodes: usize, families: usize) {
     let all = bed.list("v1", "Node");
     assert_eq!(all.len(), nodes);
     let mut blocks = Vec::new();

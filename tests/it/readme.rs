@@ -91,7 +91,15 @@ fn every_file_that_the_readme_links_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let links = readme.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let headings =
+        readme.lines().filter_map(|l| l.strip_prefix('#')).map(|l| l.trim_start_matches('#').trim());
+    let kept = |c: &char| c.is_alphanumeric() || *c == '-';
+    let anchors: Vec<String> =
+        headings.map(|h| h.to_lowercase().replace(' ', "-").chars().filter(kept).collect()).collect();
     for link in links.filter(|l| !l.starts_with("http")) {
-        assert!(root.join(link).exists(), "{link}");
+        match link.strip_prefix('#') {
+            Some(anchor) => assert!(anchors.iter().any(|a| a == anchor), "{link}"),
+            None => assert!(root.join(link).exists(), "{link}"),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A hundred thousand addresses of one IPv6 pool: how large the ledger's objects become, and what one more
 //! machine costs then.
 
-use crate::sim::stage::{NOW, World};
+use crate::sim::stage::{NOW, World, runtime};
 use mipam::cluster::Cluster;
 use mipam::ledger::{CONFIG_MAP, Change, Head, Ledger, by_page, object_name};
 use mipam::model::{Allocation, Holder, Object, Owner, Slot, Standing};
@@ -91,8 +91,7 @@ fn full() -> World {
 
 /// A pass, and how many objects of the ledger and how many machines it wrote.
 fn pass(world: &World) -> (Outcome, usize, usize) {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let before = world.sim.traffic().counts().1;
     let outcome =
         runtime.block_on(world.settings(&world.sim, &Scope::default()).run(&|_| ())).expect("a pass");

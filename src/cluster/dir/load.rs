@@ -76,6 +76,11 @@ impl<'a> Loader<'a> {
         if self.untold > 0 {
             self.notes.push(format!("and {} more documents that are ignored", self.untold));
         }
+        // Most likely another folder was meant.
+        if self.state.files.is_empty() && self.faults.is_empty() {
+            let root = self.root.display();
+            self.notes.push(format!("{root}: there is no manifest below it (*.yaml, *.yml or *.json)"));
+        }
         (self.state, self.faults, self.notes)
     }
 

@@ -32,7 +32,7 @@ mod tests;
 pub use fault::{DirError, Fault, Faults};
 
 use super::{Answer, Cluster, Traffic};
-use crate::model::{Kind, Object, ObjectRef, Sign, timestamp};
+use crate::model::{Feed, Kind, Object, ObjectRef, timestamp};
 use load::Loader;
 use lock::Lock;
 use out::Out;
@@ -41,6 +41,7 @@ use state::State;
 use std::cell::{Cell, RefCell};
 use std::future::ready;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +114,7 @@ impl DirCluster {
         })
     }
 
-    /// Documents that were ignored, and why.
+    /// What is odd: documents that were ignored, and why; a folder without any.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -131,25 +132,12 @@ impl Cluster for DirCluster {
         Box::pin(ready(Ok(served)))
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
         Box::pin(async move {
             self.traffic.read();
-            self.state.borrow().list(kind, None)
-        })
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        Box::pin(async move {
-            self.traffic.read();
-            self.state.borrow().list(kind, Some(namespace))
-        })
-    }
-
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        Box::pin(async move {
-            self.traffic.read();
-            let all = self.state.borrow().list(kind, None)?;
-            Ok(all.into_iter().filter(|object| sign.is_on(object)).collect())
+            let namespace = (!feed.namespace.is_empty()).then_some(feed.namespace);
+            let all = self.state.borrow().list(feed.kind, namespace)?;
+            Ok(all.into_iter().filter(|object| feed.has(object)).map(Arc::new).collect())
         })
     }
 

@@ -2,10 +2,11 @@
 
 use super::SimCluster;
 use super::state::Shelf;
-use crate::cluster::{ClusterError, EXPIRED};
-use crate::model::{Kind, Object};
+use crate::cluster::{ClusterError, EXPIRED, News};
+use crate::model::{Feed, Kind, Object};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// How many changes are remembered, unless somebody makes the server forget them earlier.
 const KEPT: usize = 1_000;
@@ -30,6 +31,8 @@ pub struct Event {
     pub kind: Kind,
     /// The object after it, or where it is gone, before.
     pub object: Arc<Object>,
+    /// The version that it made.
+    pub version: u64,
 }
 
 /// What becomes of an event on its way to whoever watches.
@@ -70,6 +73,8 @@ pub(super) struct History {
     /// Versions before this one cannot be had any more.
     first: u64,
     steps: VecDeque<Step>,
+    /// Wakes those who watch.
+    told: Arc<Notify>,
 }
 
 impl History {
@@ -89,6 +94,7 @@ impl History {
         after: Option<Arc<Object>>,
     ) {
         self.steps.push_back(Step { version, kind, key, before, after });
+        self.told.notify_waiters();
         if self.steps.len() > KEPT
             && let Some(forgotten) = self.steps.pop_front()
         {
@@ -129,6 +135,7 @@ impl SimCluster {
         let history = &mut self.state.borrow_mut().history;
         history.first = history.version;
         history.steps.clear();
+        history.told.notify_waiters();
     }
 
     /// The objects of a kind, in a namespace or in all, as they were at an earlier version: what a stale list
@@ -179,7 +186,7 @@ impl SimCluster {
                 (Some(_), Some(after)) => (Verb::Modified, after),
                 (before, None) => (Verb::Deleted, before.as_ref()?),
             };
-            Some(Event { verb, kind: step.kind, object: object.clone() })
+            Some(Event { verb, kind: step.kind, object: object.clone(), version: step.version })
         });
         Ok(told.collect())
     }
@@ -189,6 +196,29 @@ impl SimCluster {
         let mut told = self.changes(since)?;
         told.retain(|e| e.kind == kind && (namespace.is_empty() || e.object.namespace() == namespace));
         Ok(told)
+    }
+
+    /// The next thing that a watch tells which has told all up to a version, or nothing yet.
+    pub(super) async fn news(&self, feed: Feed, mut since: Option<u64>) -> (Result<News, ClusterError>, u64) {
+        loop {
+            let told = self.state.borrow().history.told.clone();
+            let told = told.notified();
+            let changes = since.map(|since| self.watch(feed.kind, feed.namespace, since));
+            let Some(Ok(changes)) = changes else {
+                let version = self.version();
+                let all = self.list_as_of(feed.kind, feed.namespace, version);
+                let all = all.map(|all| all.into_iter().filter(|o| feed.has(o)).collect());
+                return (all.map(|all| News::All(all, version.to_string())), version);
+            };
+            let next = changes.into_iter().find(|event| feed.has(&event.object));
+            if let Some(Event { verb, object, version, .. }) = next {
+                let news = if verb == Verb::Deleted { News::Gone(object) } else { News::Now(object) };
+                return (Ok(news), version);
+            }
+            // What is not about this feed need not be looked at again.
+            since = Some(self.version());
+            told.await;
+        }
     }
 
     /// The same over a bad connection, which says what becomes of each event.

@@ -17,11 +17,15 @@ pub use history::{Delivery, Event, Page, Verb};
 pub use state::Part;
 pub use user::{Deletion, merge};
 
-use super::{Answer, Cluster, ClusterError, Traffic};
-use crate::model::{Kind, Object, ObjectRef, Sign};
+use super::{Answer, Cluster, Traffic, Watch};
+use crate::model::{Feed, Kind, Object, ObjectRef};
 use state::State;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a watch waits that has failed.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A server in memory. Copies of what it holds are handed out, as over a wire.
 #[derive(Debug, Default)]
@@ -47,12 +51,6 @@ impl SimCluster {
     pub fn all(&self) -> Vec<(Kind, Arc<Object>)> {
         self.state.borrow().all().map(|(kind, object)| (kind, object.clone())).collect()
     }
-
-    fn select(&self, kind: Kind, namespace: &str) -> Result<Vec<Object>, ClusterError> {
-        self.traffic.read();
-        let state = self.state.borrow();
-        Ok(state.of(kind, namespace)?.map(|(_, object)| (**object).clone()).collect())
-    }
 }
 
 impl Cluster for SimCluster {
@@ -63,18 +61,25 @@ impl Cluster for SimCluster {
         })
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(async move { self.select(kind, "") })
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        Box::pin(async move { self.select(kind, namespace) })
-    }
-
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
         Box::pin(async move {
-            self.select(kind, "").map(|all| all.into_iter().filter(|o| sign.is_on(o)).collect())
+            self.traffic.read();
+            let state = self.state.borrow();
+            let all = state.of(feed.kind, feed.namespace)?.map(|(_, object)| object);
+            Ok(all.filter(|object| feed.has(object)).cloned().collect())
         })
+    }
+
+    fn watch(&self, feed: Feed) -> Watch<'_> {
+        Box::pin(futures_util::stream::unfold(None, move |since| async move {
+            let (news, version) = self.news(feed, since).await;
+            let since = news.is_ok().then_some(version);
+            if since.is_none() {
+                // The kind is not served: it may be, later.
+                tokio::time::sleep(PAUSE).await;
+            }
+            Some((news, since))
+        }))
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

@@ -170,6 +170,7 @@ fn custom(kind: Kind) -> bool {
 /// Has no status subresource: its status is written with the rest of it.
 fn whole(kind: Kind) -> bool {
     kind.plural == "machines" && matches!(kind.group, "cluster.k8s.io" | "machine.k8s.io")
+        || kind.plural == "virtualmachineinstances"
 }
 
 /// What the writer knew must still be so.

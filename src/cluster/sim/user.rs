@@ -62,7 +62,12 @@ impl SimCluster {
         let state = &mut *self.state.borrow_mut();
         let mut object = (**state.find(target)?).clone();
         change(&mut object);
-        state.update(target.kind, &object, Part::Main)
+        let mut made = state.update(target.kind, &object, Part::Main)?;
+        if made.0.get("status") == object.0.get("status") {
+            return Ok(made);
+        }
+        made.ensure_object(&[]).insert("status".to_owned(), object.0["status"].clone());
+        state.update(target.kind, &made, Part::Status)
     }
 
     /// Replaces the status of an object; its resourceVersion is the guard.

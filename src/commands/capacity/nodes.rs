@@ -1,9 +1,9 @@
 //! `mipam check-capacity --nodes`: is there a block of each family for so many more Nodes?
 
-use crate::model::{API_VERSION, CapacityReport, Object, PoolChoice, PoolLine, PoolNeed, Reason};
+use crate::model::{API_VERSION, CapacityReport, NODE, Object, PoolChoice, PoolLine, PoolNeed, Reason};
 use crate::pass::{Pass, Sight};
 use crate::plan::{self, Decision};
-use crate::systems::nodes::{CLUSTER_CIDR, NODE};
+use crate::systems::nodes::CLUSTER_CIDR;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(super) fn report(
     let mut lines = plan::usage(sight.world(&pass.scope, pass.now), &before.changes);
     lines.retain(|line| line.blocks.is_some());
     let late = lacking(sight, &before);
-    sight.seen.observed.insert(NODE, (0..count).map(|i| node(i, labels)).collect());
+    sight.seen.observed.insert(NODE, (0..count).map(|i| node(i, labels)));
     sight.survey(pass.config, &|_| ());
     let decision = plan::decide(sight.world(&pass.scope, pass.now));
     let short = lacking(sight, &decision).saturating_sub(late);
@@ -49,7 +49,7 @@ pub(super) fn report(
         pool,
     });
     let mut messages = Vec::new();
-    if sight.seen.observed.all(CLUSTER_CIDR).is_empty() {
+    if !sight.seen.observed.any(CLUSTER_CIDR) {
         messages.push("there are no ClusterCIDRs".to_owned());
     } else if asked.is_empty() {
         messages.push("no ClusterCIDR is for Nodes with these labels".to_owned());

@@ -98,6 +98,20 @@ fn both_families_come_from_one_pool_or_from_none() {
 }
 
 #[test]
+fn a_node_that_lost_the_block_of_one_family_gets_both_anew() {
+    // Both are recorded, and before they are on the Node somebody puts one of them on another.
+    let mut cluster = Cluster::new(vec![pool("p", &[("10.0.0.0/24", 28), ("fd00::/64", 124)])]);
+    let (a, b) = (node("a", 1), node("b", 2));
+    cluster.record(&cluster.decide(&[wants(&a, &["p"])]).changes.clone());
+    cluster.taken = vec![has(&b, "10.0.0.0/28")];
+    let decision = cluster.decide(&[wants(&a, &["p"])]);
+    let given: Vec<String> = decision.served.iter().map(text).collect();
+    assert_eq!(given, ["10.0.0.16/28 fd00::/124"]);
+    cluster.record(&decision.changes);
+    assert_eq!(cluster.ledger.blocks().count(), 2);
+}
+
+#[test]
 fn what_is_recorded_is_kept_though_labels_pools_and_the_pool_have_changed() {
     let mut cluster =
         Cluster::new(vec![pool("p", &[("10.0.0.0/24", 28)]), pool("q", &[("10.1.0.0/24", 28)])]);

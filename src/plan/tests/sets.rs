@@ -40,6 +40,74 @@ fn what_is_left_of_a_withdrawn_set_is_given_only_after_it_is_taken_out() {
     assert_eq!(lab.given(&claims), [["10.0.0.255", "10.0.1.0"]]);
 }
 
+/// A binding set of this owner, in two ledger objects.
+fn bound_set(owner: &Arc<Owner>) -> Vec<(Slot, Change)> {
+    let set = vec![slot("10.0.0.255"), slot("10.0.1.0")];
+    vec![
+        entry(owner, "0", "10.0.0.255", Standing::Home { set, bound: true, draft: "".into() }),
+        entry(owner, "1", "10.0.1.0", Standing::Member { home: slot("10.0.0.255"), draft: "".into() }),
+    ]
+}
+
+/// The process dies when it has written no more of a decision than the first ledger object.
+fn dies_after_the_home(lab: &mut Lab, mut decision: Decision) {
+    decision.changes.retain(|at, _| *at == slot("10.0.0.255"));
+    lab.record(&Decision { binds: BTreeMap::new(), ..decision });
+}
+
+#[test]
+fn a_set_of_which_a_run_that_died_freed_only_the_home_rests_as_a_whole() {
+    let m = owner("m", 1);
+    let mut lab = lab(&["10.0.0.255-10.0.1.3"], bound_set(&m));
+    lab.pools[0].reuse_after = 3600;
+    let decision = lab.decide(&[], &[], std::slice::from_ref(&m));
+    dies_after_the_home(&mut lab, decision);
+    let decision = lab.decide(&[], &[], std::slice::from_ref(&m));
+    lab.record(&decision);
+    let standing = |address: &str| lab.ledger.allocations().get(&slot(address)).map(|a| a.standing.clone());
+    let rests = Some(Standing::Cooling { until: lab.now + 3600 });
+    assert_eq!((standing("10.0.0.255"), standing("10.0.1.0")), (rests.clone(), rests));
+}
+
+#[test]
+fn a_successor_gets_the_whole_set_though_a_run_that_died_had_begun_to_give_it() {
+    for reuse_after in [0, 3600] {
+        let (m, again, other) = (owner("m", 1), owner("m", 2), owner("a", 3));
+        let mut lab = lab(&["10.0.0.255-10.0.1.3"], bound_set(&m));
+        lab.pools[0].reuse_after = reuse_after;
+        let claims = [claim(&other, 1), claim(&again, 2)];
+        let given = |decision: &Decision| -> Vec<String> {
+            let to = decision.served.iter().find(|s| s.claim == 1).unwrap();
+            to.given.iter().map(|g| g.address.to_string()).collect()
+        };
+        let decision = lab.decide(&claims, &[], std::slice::from_ref(&m));
+        assert_eq!(given(&decision), ["10.0.0.255", "10.0.1.0"]);
+        dies_after_the_home(&mut lab, decision);
+        let decision = lab.decide(&claims, &[], std::slice::from_ref(&m));
+        assert_eq!(given(&decision), ["10.0.0.255", "10.0.1.0"], "after {reuse_after} s of rest");
+    }
+}
+
+#[test]
+fn of_a_binding_set_that_is_released_the_home_goes_last() {
+    // After its home a part would be void, and free at once, if the process died in between.
+    let m = owner("m", 1);
+    let changed = |set: Vec<(Slot, Change)>, meant: &Meant| {
+        let lab = lab(&["10.0.0.255-10.0.1.3"], set);
+        let found = meant.entries(&lab.ledger, None);
+        let steps = release(&lab.ledger, &found, meant, &lab.pools, lab.now, true);
+        steps.map(|step| step.changes.into_keys().map(|s| s.address.to_string()).collect::<Vec<_>>())
+    };
+    let all = Meant::Object(MACHINE.at("ns", "m"));
+    assert_eq!(changed(bound_set(&m), &all), [["10.0.1.0"], ["10.0.0.255"]]);
+    // One that is not binding goes at its home first: whoever binds it there has to notice.
+    let mut tentative = bound_set(&m);
+    if let Change::Put(Allocation { standing: Standing::Home { bound, .. }, .. }) = &mut tentative[0].1 {
+        *bound = false;
+    }
+    assert_eq!(changed(tentative, &all), [vec![], vec!["10.0.0.255", "10.0.1.0"]]);
+}
+
 #[test]
 fn what_is_bound_stays_bound_when_part_of_its_set_is_surplus() {
     // The home became the gateway. Whoever bound the set may be about to write the other address.

@@ -86,7 +86,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
         let of_claim = |r: &&Object| {
             r.namespace() == object.namespace() && r.text("/spec/claimRef/name") == Some(object.name())
         };
-        if let Some(record) = scene.observed.all(ADDRESS).iter().find(of_claim) {
+        if let Some(record) = scene.observed.all(ADDRESS).find(of_claim) {
             return claim::settle(object, &claim.owner, record, marks, scene.now);
         }
     }

@@ -38,7 +38,7 @@ impl<'a> Index<'a> {
                 of_pool.extend(address.text("/spec/address").and_then(|a| parse_address(a).ok()));
             }
         }
-        let waiting = observed.all(CLAIM).iter().filter(|c| !c.deleting());
+        let waiting = observed.all(CLAIM).filter(|c| !c.deleting());
         let claimed = waiting.filter_map(named_pool).collect();
         let mut pools = BTreeMap::new();
         for kind in OWN_POOLS {
@@ -49,7 +49,7 @@ impl<'a> Index<'a> {
                 pools.insert(target, parsed);
             }
         }
-        let of_metal3 = observed.all(METAL3_POOL).iter().filter(|_| serving.serves(METAL3_POOL));
+        let of_metal3 = observed.all(METAL3_POOL).filter(|_| serving.serves(METAL3_POOL));
         let metal3 = of_metal3.map(|p| (METAL3_POOL.at(p.namespace(), p.name()), metal3::read(p, true)));
         let (metal3, nothing) = (metal3.collect(), BTreeSet::new());
         Self { observed, serving, config, addresses, used, claimed, pools, metal3, nothing }

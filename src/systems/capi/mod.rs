@@ -5,6 +5,7 @@ mod address;
 mod claim;
 mod condition;
 mod index;
+mod leave;
 mod marks;
 mod pool;
 mod scale;
@@ -16,7 +17,7 @@ use super::peer::DEPLOYMENT;
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, Given, Kind, Object, ObjectRef, Observed, PendingLine, Role, Source, Survey,
+    Chain, Claim, Departure, Given, Kind, Object, ObjectRef, Observed, PendingLine, Role, Source, Survey,
 };
 use index::Index;
 use marks::Marks;
@@ -89,7 +90,7 @@ impl System for Capi {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         let mut own = OWN_POOLS.into_iter().chain([CLAIM, ADDRESS]);
-        if own.all(|kind| observed.all(kind).is_empty()) {
+        if own.all(|kind| !observed.any(kind)) {
             return survey;
         }
         let index = Index::new(observed, config);
@@ -118,6 +119,10 @@ impl System for Capi {
 
     fn closing(&self, scene: &Scene<'_>) -> Vec<Chain> {
         status::closing(scene)
+    }
+
+    fn departures(&self, observed: &Observed, config: &Config) -> Vec<Departure> {
+        leave::departures(&Index::new(observed, config))
     }
 
     fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {

@@ -4,8 +4,8 @@ use super::index::Index;
 use super::{CONFIG_POOL, METAL3_POOL, NAME, OPENSHIFT_POOL};
 use crate::addr::{Family, ParseError, Span, SpanSet, parse_address, parse_span, subnet};
 use crate::model::{
-    Action, Chore, Edit, Kind, Match, Object, ObjectRef, Order, Owner, Pool, PoolOrigin, Problem, Survey,
-    When, Write,
+    Action, Chore, Edit, Kind, Match, Object, ObjectRef, Order, Owner, Pool, PoolOrigin, Problem, Seconds,
+    Survey, When, Write,
 };
 use crate::systems::paused;
 use serde_json::Value;
@@ -14,6 +14,9 @@ use std::net::IpAddr;
 
 /// What the in-cluster provider puts on a pool that is in use.
 pub(super) const FINALIZER: &str = "ipam.cluster.x-k8s.io/ProtectPool";
+
+/// A hundred years, as for pools of the configuration.
+const LONGEST_REST: Seconds = 36_500 * 86_400;
 
 const NETWORK: &str = "cluster.x-k8s.io/network-name";
 
@@ -103,7 +106,7 @@ pub(super) fn read(target: &ObjectRef, object: &Object, ours: bool) -> Parsed {
         search_domains: Vec::new(),
         exclude: settings.exclude,
         reserved: BTreeMap::new(),
-        reuse_after: object.at("/spec/addressReuseGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0),
+        reuse_after: rest(object),
         interfaces: Vec::new(),
         matches: Match::default(),
         order: Order::Lowest,
@@ -111,6 +114,12 @@ pub(super) fn read(target: &ObjectRef, object: &Object, ours: bool) -> Parsed {
         foreign: !ours,
     });
     Parsed { pool, problem }
+}
+
+/// How long freed addresses rest. Objects may say more than any clock shows: the end has to be a time.
+fn rest(object: &Object) -> Seconds {
+    let seconds = object.at("/spec/addressReuseGracePeriodSeconds").and_then(Value::as_i64);
+    seconds.unwrap_or(0).clamp(0, LONGEST_REST)
 }
 
 /// What goes with the addresses of a pool.
@@ -176,4 +185,24 @@ fn span(text: &str) -> Result<Span, String> {
         other => other,
     }
     .map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{parse_timestamp, timestamp};
+    use serde_json::json;
+
+    #[test]
+    fn addresses_rest_for_a_time_that_ends() {
+        let rests =
+            |seconds: Value| rest(&Object(json!({ "spec": { "addressReuseGracePeriodSeconds": seconds } })));
+        assert_eq!(rests(json!(3600)), 3600);
+        for (absurd, rest) in
+            [(json!(i64::MAX), LONGEST_REST), (json!(-5), 0), (json!("1h"), 0), (json!(null), 0)]
+        {
+            assert_eq!(rests(absurd.clone()), rest, "{absurd}");
+            assert!(parse_timestamp(&timestamp(4_000_000_000 + rest)).is_some(), "{absurd}");
+        }
+    }
 }

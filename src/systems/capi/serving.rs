@@ -28,7 +28,7 @@ impl Serving {
             match mode(kind, observed, config) {
                 Mode::Serve => drop(serving.served.insert(kind)),
                 // Where there are no such pools, nobody misses anything.
-                Mode::Defer(why) if !observed.all(kind).is_empty() => serving.warnings.extend(why),
+                Mode::Defer(why) if observed.any(kind) => serving.warnings.extend(why),
                 Mode::Defer(_) => {}
             }
         }

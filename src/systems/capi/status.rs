@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 pub(super) fn closing(scene: &Scene<'_>) -> Vec<Chain> {
-    let kinds = [IN_CLUSTER, GLOBAL].map(|kind| (kind, scene.observed.all(kind)));
-    if kinds.iter().all(|(_, all)| all.is_empty()) {
+    let kinds = [IN_CLUSTER, GLOBAL];
+    if !kinds.iter().any(|kind| scene.observed.any(*kind)) {
         return Vec::new();
     }
     let index = Index::new(scene.observed, scene.config);
     let mut chains = Vec::new();
-    for (kind, all) in kinds.into_iter().filter(|(kind, _)| index.serving.serves(*kind)) {
-        for object in all.iter().filter(|o| paused(o).is_none()) {
+    for kind in kinds.into_iter().filter(|kind| index.serving.serves(*kind)) {
+        for object in scene.observed.all(kind).filter(|o| paused(o).is_none()) {
             let target = kind.at(object.namespace(), object.name());
             let pool = index.parsed(&target).and_then(|p| p.pool.as_ref());
             let wanted = figures(pool, index.used(&target), scene.pools);

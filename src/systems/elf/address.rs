@@ -1,11 +1,11 @@
 //! metal3's `IPAddresses`: what they show to be in use, and how a claim gets one.
 
 use super::index::{For, Index};
-use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine};
+use super::{IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, claim, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Adopt, Chain, Chore, Claim, Edit, Edited, Given, Holder, Holding, Make, Object, ObjectRef, Owner,
-    Pool, Problem, Survey, When, Write, hash,
+    Action, Adopt, Chain, Chore, Claim, Given, Holder, Holding, Make, Object, ObjectRef, Owner, Pool,
+    Problem, Survey, When, Write, hash,
 };
 use crate::systems::{Scene, orphaned};
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ fn name(pool: &Object, given: &Given, claim: &Owner, scene: &Scene<'_>) -> Strin
     let rival = |other: &&Object| {
         other.namespace() == pool.namespace() && other.name() < pool.name() && prefix(other) == prefix(pool)
     };
-    let rivals = scene.observed.all(IP_POOL).iter().filter(rival).map(place);
+    let rivals = scene.observed.all(IP_POOL).filter(rival).map(place);
     let foreign = rivals.filter(|other| network(other) != network(&place(pool)));
     let has = |name: String| scene.pools.iter().any(|p| p.is_of(&name) && p.contains(given.address));
     let record = scene.observed.find(&IP_ADDRESS.at(pool.namespace(), plain));
@@ -105,7 +105,9 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     let name = name(ip_pool, given, &claim.owner, scene);
     let mut chain = vec![claim::hold(&claim.owner), record(claim, given, part, ip_pool, &name)];
     chain.push(claim::bind(object, &claim.owner, &name, scene.observed));
-    chain.extend(For::of(object).map(|whose| machine::fill(&whose, given.address.to_string(), part)));
+    let whose =
+        For::of(object).and_then(|whose| Some((scene.observed.find(&whose.machine())?, whose.device)));
+    chain.extend(whose.map(|(m, device)| machine::fill(m, device, given.address.to_string(), part)));
     chain
 }
 
@@ -165,15 +167,6 @@ fn record(claim: &Claim, given: &Given, part: &Pool, pool: &Object, name: &str) 
 /// Takes a record away: its finalizer, then the object.
 pub(super) fn remove(address: &Object) -> [Write; 2] {
     Write::removal(IP_ADDRESS, address, FINALIZER)
-}
-
-/// The edit of a machine that is still the one that was meant.
-pub(super) fn edit_machine(whose: &For, edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Write {
-    Write {
-        target: ELF_MACHINE.at(&whose.namespace, &whose.name),
-        uid: String::new(),
-        action: Action::Update(Edit::new(edit)),
-    }
 }
 
 /// For a claim's owner.

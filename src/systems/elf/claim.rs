@@ -1,7 +1,7 @@
 //! metal3's `IPClaims`: which want an address, what is missing on those that have one, and how they go.
 
 use super::address::{self, update};
-use super::index::Index;
+use super::index::{For, Index};
 use super::pool::Parsed;
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
@@ -22,7 +22,8 @@ const ASKS: &str = "ipAddress";
 
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let owner = Owner::of(NAME, IP_CLAIM, object);
-    let stands_for = index.whose(object).map(|w| w.holder());
+    let whose = index.whose(object);
+    let stands_for = whose.as_ref().map(For::holder);
     survey.known.extend(stands_for.clone().map(|h| (owner.clone(), h)));
     let addresses = index.addresses_of(object);
     if !index.serves {
@@ -31,20 +32,26 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         return;
     }
     let pause = pause(object, index);
-    if let (Some(holder), false) = (&stands_for, object.deleting()) {
-        let machine = ELF_MACHINE.at(&holder.owner.namespace, &holder.owner.name);
-        if index.observed.serves(ELF_MACHINE) && index.observed.find(&machine).is_none() {
-            let message = format!("{machine} is gone without it: delete the claim, and its address is free");
-            survey.problems.push(Problem::new(
-                "Orphaned",
-                &IP_CLAIM.at(object.namespace(), object.name()),
-                message,
-            ));
-        }
+    let machine = whose.as_ref().and_then(|w| index.observed.find(&w.machine()));
+    if let (Some(whose), None, false) = (&whose, machine, object.deleting())
+        && index.observed.serves(ELF_MACHINE)
+    {
+        let message =
+            format!("{} is gone without it: delete the claim, and its address is free", whose.machine());
+        let claim = IP_CLAIM.at(object.namespace(), object.name());
+        survey.problems.push(Problem::new("Orphaned", &claim, message));
     }
     if object.deleting() {
         if only_ours(object) && pause.is_none() {
-            let writes = go(object, &addresses);
+            let mut writes = go(object, &addresses);
+            if let (Some(machine), Some(whose), None) = (machine, &whose, &index.left_to)
+                && let Some(first) = machine::withdraw(machine, whose.device, object)
+            {
+                if machine::pause(machine, index).is_some() {
+                    return;
+                }
+                writes.insert(0, first);
+            }
             survey.chores.push(Chore { owner, writes, when: When::Before });
         }
         return;
@@ -57,8 +64,6 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         return wait(Reason::Paused, why);
     }
     // A machine that is not to be served yet says so itself; one that goes needs nothing any more.
-    let machine = stands_for.as_ref().map(|h| ELF_MACHINE.at(&h.owner.namespace, &h.owner.name));
-    let machine = machine.and_then(|m| index.observed.find(&m));
     if addresses.is_empty() && machine.is_some_and(|m| m.deleting() || machine::not_yet(m, index).is_some()) {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::pool::{self, Parsed};
 use super::{IP_ADDRESS, IP_CLAIM, IP_POOL, NAME, machine};
-use crate::model::{Holder, Object, Observed, Owner};
+use crate::model::{Holder, Object, ObjectRef, Observed, Owner};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +30,11 @@ impl For {
         let found = (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next());
         let ("ElfMachine", namespace, name, device, None) = found else { return None };
         Some(Self { namespace: namespace.to_owned(), name: name.to_owned(), device: device.parse().ok()? })
+    }
+
+    /// The machine.
+    pub(super) fn machine(&self) -> ObjectRef {
+        super::ELF_MACHINE.at(&self.namespace, &self.name)
     }
 
     /// The name that its claim has, unless another device has the same.
@@ -78,7 +83,7 @@ impl<'a> Index<'a> {
             let parsed = pool::read(p, serves && !p.deleting());
             ((p.namespace(), p.name()), parsed)
         };
-        let pools: BTreeMap<_, _> = observed.all(IP_POOL).iter().map(pool).collect();
+        let pools: BTreeMap<_, _> = observed.all(IP_POOL).map(pool).collect();
         let mut addresses: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for address in observed.all(IP_ADDRESS) {
             let claim = address.text("/spec/claim/name").unwrap_or_default();
@@ -109,7 +114,7 @@ impl<'a> Index<'a> {
             return For::of(claim);
         }
         let [one] = self.names.get(claim.name())?.as_slice() else { return None };
-        let machine = self.observed.find(&super::ELF_MACHINE.at(&one.namespace, &one.name))?;
+        let machine = self.observed.find(&one.machine())?;
         let device = machine.array(machine::DEVICES).get(one.device)?;
         let carried = device.get("ipAddrs").and_then(Value::as_array)?;
         let records = self.addresses_of(claim);

@@ -1,9 +1,8 @@
 //! ElfMachines: who waits for an address, and how one comes and goes. The finalizer comes before any claim, so
 //! that no claim is left behind.
 
-use super::address::edit_machine;
 use super::claim;
-use super::index::{For, Index};
+use super::index::Index;
 use super::select::CLONED_FROM;
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, MACHINE, NAME, opening};
 use crate::addr::parse_address;
@@ -20,6 +19,10 @@ pub(super) const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-
 
 /// CAPE's: as long as it is there, the virtual machine may run.
 const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
+
+/// The uid of the claim that was last taken from a machine which waited. Whoever had decided to write to the machine
+/// before that sees that it has changed, and does not: the address may be another's by then.
+const WITHDRAWN: &str = "mipam.io/withdrawn";
 
 pub(super) const DEVICES: &str = "/spec/network/devices";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
@@ -98,7 +101,7 @@ fn owner_machine(object: &Object) -> Option<&str> {
 }
 
 /// Why a machine must be left alone, also where it is being deleted.
-fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
+pub(super) fn pause(object: &Object, index: &Index<'_>) -> Option<String> {
     let machine =
         owner_machine(object).and_then(|name| index.observed.find(&MACHINE.at(object.namespace(), name)));
     let cluster = object.label(CLUSTER_NAME).or_else(|| machine.and_then(|m| m.text("/spec/clusterName")));
@@ -209,10 +212,43 @@ struct Setting {
     nameservers: Vec<String>,
 }
 
+/// What comes before a claim lets go of its address: nobody may write that to the machine any more, which waits for it
+/// still. `None`: there is nothing to be written to it.
+pub(super) fn withdraw(object: &Object, device: usize, claim: &Object) -> Option<Write> {
+    let waits = move |object: &Object| {
+        let there = object.array(DEVICES).len() > device;
+        there && wants(object, device) && !object.deleting() && paused(object).is_none()
+    };
+    let uid = claim.uid().to_owned();
+    let edit = move |object: &Object| {
+        if object.annotation(WITHDRAWN) == Some(&uid) {
+            return Edited::Already;
+        }
+        if !waits(object) {
+            return Edited::Moot;
+        }
+        let mut edited = object.clone();
+        edited.annotate(WITHDRAWN, &uid);
+        Edited::To(Box::new(edited))
+    };
+    // Where objects have no uid there is one run at a time.
+    (waits(object) && !claim.uid().is_empty()).then(|| update(object, edit))
+}
+
+/// The edit of this very machine.
+fn update(object: &Object, edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Write {
+    Write {
+        target: ELF_MACHINE.at(object.namespace(), object.name()),
+        uid: object.uid().to_owned(),
+        action: Action::Update(Edit::new(edit)),
+    }
+}
+
 /// The device of a machine, from what was just given to its claim.
-pub(super) fn fill(whose: &For, address: String, pool: &Pool) -> Write {
+pub(super) fn fill(object: &Object, device: usize, address: String, pool: &Pool) -> Write {
     set(
-        whose,
+        object,
+        device,
         Setting {
             address,
             netmask: netmask(pool.prefix),
@@ -224,13 +260,13 @@ pub(super) fn fill(whose: &For, address: String, pool: &Pool) -> Write {
 
 /// The device of a machine, from the record that a pass before this one or a metal3 controller made.
 fn from_record(object: &Object, device: usize, record: &Object) -> Result<Write, String> {
-    let whose = For::device(object, device);
     let text = |key: &str| record.text(key).map(str::to_owned);
     let address = text("/spec/address").unwrap_or_default();
     let prefix = record.at("/spec/prefix").and_then(Value::as_u64).and_then(|p| u8::try_from(p).ok());
     match (address.parse::<Ipv4Addr>(), prefix.filter(|p| *p <= 32)) {
         (Ok(_), Some(prefix)) => Ok(set(
-            &whose,
+            object,
+            device,
             Setting {
                 address,
                 netmask: netmask(prefix),
@@ -253,10 +289,13 @@ fn netmask(prefix: u8) -> String {
     Ipv4Addr::from_bits(u32::MAX.checked_shl(u32::from(32 - prefix.min(32))).unwrap_or(0)).to_string()
 }
 
-fn set(whose: &For, setting: Setting) -> Write {
-    let index = whose.device;
-    edit_machine(whose, move |object| {
+fn set(decided_on: &Object, index: usize, setting: Setting) -> Write {
+    let withdrawn = decided_on.annotation(WITHDRAWN).map(str::to_owned);
+    update(decided_on, move |object| {
         if object.deleting() || paused(object).is_some() || !object.held_by(FINALIZER) {
+            return Edited::Moot;
+        }
+        if object.annotation(WITHDRAWN) != withdrawn.as_deref() {
             return Edited::Moot;
         }
         let Some(device) = object.array(DEVICES).get(index) else { return Edited::Moot };
@@ -336,7 +375,7 @@ pub(super) fn scaled(
     is_there: impl Fn(&Object) -> bool,
     replicas: usize,
 ) -> Vec<(Kind, Object)> {
-    let there = observed.all(ELF_MACHINE).iter();
+    let there = observed.all(ELF_MACHINE);
     let there = there.filter(|m| m.namespace() == template.namespace() && !m.deleting() && is_there(m));
     let new = |number: usize| {
         let name = format!("{}-new-{number}", template.name());

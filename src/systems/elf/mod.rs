@@ -4,6 +4,7 @@
 mod address;
 mod claim;
 mod index;
+mod leave;
 mod machine;
 mod opening;
 pub(super) mod peer;
@@ -11,10 +12,12 @@ pub(super) mod pool;
 mod select;
 mod status;
 
-use super::peer::{DEPLOYMENT, LEASE};
+use super::peer::DEPLOYMENT;
 use super::{Scene, System};
 use crate::config::Config;
-use crate::model::{Chain, Claim, Given, Kind, Object, Observed, PendingLine, Role, Sign, Source, Survey};
+use crate::model::{
+    Chain, Claim, Departure, Given, Kind, LEASE, Object, Observed, PendingLine, Role, Sign, Source, Survey,
+};
 pub(super) use claim::asked;
 use index::Index;
 use peer::Mode;
@@ -22,7 +25,8 @@ use peer::Mode;
 /// The system.
 pub struct Elf;
 
-const NAME: &str = "elf";
+/// Its name.
+pub const NAME: &str = "elf";
 
 /// SmartX's machines.
 pub const ELF_MACHINE: Kind =
@@ -75,7 +79,7 @@ impl System for Elf {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         let own = [IP_POOL, IP_CLAIM, IP_ADDRESS, ELF_MACHINE];
-        if own.iter().all(|kind| observed.all(*kind).is_empty()) {
+        if own.iter().all(|kind| !observed.any(*kind)) {
             return survey;
         }
         let mode = peer::mode(observed, config);
@@ -83,7 +87,7 @@ impl System for Elf {
             survey.warnings.push(why.clone());
         }
         let index = Index::new(observed, mode == Mode::Serve, peer::of_machines(observed, config));
-        survey.warnings.extend(index.left_to.clone().filter(|_| !observed.all(ELF_MACHINE).is_empty()));
+        survey.warnings.extend(index.left_to.clone().filter(|_| observed.any(ELF_MACHINE)));
         for object in observed.all(IP_POOL) {
             pool::survey(object, &index, &mut survey);
         }
@@ -112,6 +116,11 @@ impl System for Elf {
             return Vec::new();
         }
         status::closing(scene)
+    }
+
+    fn departures(&self, observed: &Observed, config: &Config) -> Vec<Departure> {
+        let serves = peer::mode(observed, config) == Mode::Serve;
+        leave::departures(&Index::new(observed, serves, peer::of_machines(observed, config)))
     }
 
     fn ask(&self, kind: Kind, object: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {

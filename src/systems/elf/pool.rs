@@ -1,4 +1,4 @@
-//! metal3's `IPPools` as pools: one for each part with a prefix, gateway and name servers of its own.
+//! metal3's `IPPools` as pools: one for each run of parts with the same prefix, gateway and name servers.
 
 use super::index::Index;
 use super::{IP_ADDRESS, IP_POOL, NAME, claim};
@@ -28,7 +28,7 @@ pub(super) fn survey<'a>(object: &'a Object, index: &Index<'a>, survey: &mut Sur
 }
 
 /// What metal3 puts on every pool; where mipam serves instead, nobody else would take it off again.
-const FINALIZER: &str = "ippool.ipam.metal3.io";
+pub(super) const FINALIZER: &str = "ippool.ipam.metal3.io";
 
 /// Is there a record of this pool, of either kind?
 fn in_use(pool: &Object, observed: &Observed) -> bool {
@@ -42,8 +42,8 @@ pub(super) fn records(observed: &Observed) -> impl Iterator<Item = ((&str, &str)
         r.text("/spec/poolRef/apiGroup") == Some(IP_POOL.group)
             && [IP_POOL.kind, IP_POOL.plural].contains(&kind)
     };
-    let own = observed.all(IP_ADDRESS).iter().map(|r| (r, "/spec/pool/name", "/spec/claim/name"));
-    let capi = observed.all(capi::ADDRESS).iter().filter(of_metal3);
+    let own = observed.all(IP_ADDRESS).map(|r| (r, "/spec/pool/name", "/spec/claim/name"));
+    let capi = observed.all(capi::ADDRESS).filter(of_metal3);
     let capi = capi.map(|r| (r, "/spec/poolRef/name", "/spec/claimRef/name"));
     own.chain(capi).map(|(r, pool, claim)| {
         let text = |at: &str| r.text(at).unwrap_or_default();
@@ -107,9 +107,10 @@ pub(in crate::systems) fn read(object: &Object, ours: bool) -> Parsed {
             continue;
         }
         taken.insert(part.range);
-        let alike = pools
-            .iter_mut()
-            .find(|p| (p.family, p.prefix, p.gateway, p.nameservers.as_slice()) == part.details());
+        // As metal3 has it, the parts are used up in the order in which they are declared.
+        let last = pools.last_mut();
+        let alike =
+            last.filter(|p| (p.family, p.prefix, p.gateway, p.nameservers.as_slice()) == part.details());
         match alike {
             Some(pool) => pool.ranges.push(part.range),
             None => pools.push(pool(object, part, pools.len(), ours)),

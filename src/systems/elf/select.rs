@@ -30,8 +30,11 @@ pub(super) fn pools_of<'a>(
         return named(index, &[namespace, COMMON], name)
             .map_err(|why| format!("addressesFromPools names {why}"));
     }
+    let template = machine.annotation(CLONED_FROM).map(|name| TEMPLATE.at(namespace, name));
+    // What a template that is gone said is not known: the default pool may be another network's.
     let template =
-        machine.annotation(CLONED_FROM).and_then(|name| index.observed.find(&TEMPLATE.at(namespace, name)));
+        template.map(|t| index.observed.find(&t).ok_or_else(|| format!("{t} does not exist"))).transpose();
+    let template = template.map_err(|why| format!("{why}, so which IPPool it meant cannot be told"))?;
     let label = |key: &str| template.and_then(|t| t.label(key)).filter(|v| !v.is_empty());
     if let Some(name) = label(NAME) {
         let places = [label(NAMESPACE).unwrap_or(namespace), COMMON];
@@ -86,7 +89,7 @@ fn labelled<'a>(
     fits: impl Fn(&Object) -> bool,
 ) -> Option<Vec<&'a Object>> {
     let of = |namespace: &&str| -> Vec<&'a Object> {
-        let all = index.observed.all(IP_POOL).iter();
+        let all = index.observed.all(IP_POOL);
         all.filter(|p| p.namespace() == *namespace && !p.deleting() && fits(p)).collect()
     };
     namespaces.iter().map(of).find(|hits| !hits.is_empty())

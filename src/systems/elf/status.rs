@@ -21,7 +21,7 @@ pub(super) fn closing(scene: &Scene<'_>) -> Vec<Chain> {
         let cluster = pool.text("/spec/clusterName").unwrap_or_default();
         paused(pool).is_some() || cluster_paused(scene.observed, pool.namespace(), cluster).is_some()
     };
-    let pools = scene.observed.all(IP_POOL).iter().filter(|p| !left_alone(p));
+    let pools = scene.observed.all(IP_POOL).filter(|p| !left_alone(p));
     let written = pools.filter_map(|pool| {
         let wanted = indexes.remove(&(pool.namespace(), pool.name())).unwrap_or_default();
         let wanted = if wanted.len() > LARGEST { Map::new() } else { wanted };

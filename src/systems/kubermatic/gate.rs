@@ -5,7 +5,7 @@ use crate::model::Object;
 use serde_json::Value;
 
 const ANNOTATION: &str = "machine-controller.kubermatic.io/initializers";
-const OURS: &str = "ipam";
+pub(super) const OURS: &str = "ipam";
 
 fn elements(object: &Object) -> impl Iterator<Item = &str> {
     object.annotation(ANNOTATION).unwrap_or_default().split(',').filter(|e| !e.trim().is_empty())

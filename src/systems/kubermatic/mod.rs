@@ -3,6 +3,7 @@
 
 mod fault;
 mod gate;
+mod leave;
 mod machine;
 #[cfg(test)]
 mod tests;
@@ -11,8 +12,8 @@ mod write;
 use super::{Scene, System, paused, scale};
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
-    Preset, Problem, Reason, Role, Source, Survey, When, Wish,
+    Adopt, Chain, Chore, Claim, Departure, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool,
+    PoolChoice, Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use machine::Network;
 use serde_json::Value;
@@ -57,13 +58,17 @@ impl System for Kubermatic {
         &KINDS
     }
 
-    fn survey(&self, observed: &Observed, config: &Config) -> Survey {
+    fn survey(&self, _: &Observed, _: &Config) -> Survey {
+        Survey::default()
+    }
+
+    fn one_by_one(&self) -> &'static [Kind] {
+        &KINDS
+    }
+
+    fn survey_one(&self, kind: Kind, object: &Object, config: &Config) -> Survey {
         let mut survey = Survey::default();
-        for kind in KINDS {
-            for object in observed.all(kind) {
-                survey_machine(kind, object, config, &mut survey);
-            }
-        }
+        survey_machine(kind, object, config, &mut survey);
         survey
     }
 
@@ -73,6 +78,10 @@ impl System for Kubermatic {
 
     fn pending(&self, claim: &Claim, line: &PendingLine, _: &Scene<'_>) -> Chain {
         write::explain(claim, line).into_iter().collect()
+    }
+
+    fn departures(&self, observed: &Observed, _: &Config) -> Vec<Departure> {
+        leave::departures(observed)
     }
 
     fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {

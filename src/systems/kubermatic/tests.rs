@@ -36,9 +36,7 @@ fn ungated(mut object: Object) -> Object {
 }
 
 fn survey(object: &Object) -> Survey {
-    let mut observed = Observed::default();
-    observed.insert(MACHINE, vec![object.clone()]);
-    Kubermatic.survey(&observed, &config())
+    Kubermatic.survey_one(MACHINE, object, &config())
 }
 
 /// What the one write of a chain makes of a machine.

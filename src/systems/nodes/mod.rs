@@ -6,13 +6,14 @@ mod selector;
 #[cfg(test)]
 mod tests;
 
-use super::peer::{DEPLOYMENT, LEASE, deployed, leased};
+use super::peer::{DEPLOYMENT, deployed, leased};
 use super::{Scene, System, paused};
-use crate::addr::{SpanSet, parse_span, subnet};
+use crate::addr::{SpanSet, parse_shown_cidr, subnet};
 use crate::config::Config;
 use crate::model::{
-    Action, Chain, Chore, Claim, Edit, Edited, Gate, Given, Kind, Notice, Object, Observed, Owner,
-    PendingLine, PoolChoice, Problem, Reason, Role, Sign, Source, Survey, Taken, TakenBy, When, Wish, Write,
+    Action, Chain, Chore, Claim, Departure, Edit, Edited, Gate, Given, Kind, LEASE, NODE, Notice, Object,
+    Observed, Owner, PendingLine, PoolChoice, Problem, Reason, Role, Sign, Source, Survey, Taken, TakenBy,
+    When, Wish, Write,
 };
 use cidr::Choices;
 use serde_json::{Value, json};
@@ -23,10 +24,6 @@ pub struct Nodes;
 
 /// Its name.
 pub const NAME: &str = "nodes";
-
-/// Core Nodes.
-pub const NODE: Kind =
-    Kind { group: "", versions: &["v1"], kind: "Node", plural: "nodes", namespaced: false };
 
 /// Where blocks come from.
 pub const CLUSTER_CIDR: Kind = Kind {
@@ -77,7 +74,7 @@ impl System for Nodes {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         // Where nobody has ClusterCIDRs, somebody else gives Nodes their blocks.
-        if observed.all(CLUSTER_CIDR).is_empty() {
+        if !observed.any(CLUSTER_CIDR) {
             return survey;
         }
         let (cluster_cidrs, bad) = cidr::read_all(observed);
@@ -102,7 +99,7 @@ impl System for Nodes {
     /// A ClusterCIDR is kept before the first block of it is on a Node, whichever it was given from.
     fn beforehand(&self, given: &[&Given], scene: &Scene<'_>) -> Vec<Chain> {
         let blocks: SpanSet = given.iter().filter_map(|g| Some(subnet(g.address, g.block?))).collect();
-        let free = scene.observed.all(CLUSTER_CIDR).iter().filter(|o| !o.deleting() && !o.held_by(FINALIZER));
+        let free = scene.observed.all(CLUSTER_CIDR).filter(|o| !o.deleting() && !o.held_by(FINALIZER));
         let used = free.filter(|o| paused(o).is_none() && is_used(o, &blocks));
         used.map(|o| vec![hold(o)]).collect()
     }
@@ -120,12 +117,18 @@ impl System for Nodes {
     fn notice(&self, claim: &Claim, line: &PendingLine) -> Option<Notice> {
         let lacks = matches!(line.reason, Reason::PoolExhausted | Reason::NoMatchingPool);
         lacks.then(|| Notice {
-            system: NAME,
+            system: NAME.into(),
             about: claim.owner.reference(NODE),
             uid: claim.owner.uid.to_string(),
-            reason: "CIDRNotAvailable",
+            normal: false,
+            reason: "CIDRNotAvailable".to_owned(),
             message: line.message.clone(),
         })
+    }
+
+    fn departures(&self, observed: &Observed, config: &Config) -> Vec<Departure> {
+        let ours = observed.all(CLUSTER_CIDR).filter(|_| peer(observed, config).is_none());
+        ours.filter_map(|o| Departure::finalizer(NAME, CLUSTER_CIDR, o, FINALIZER, paused(o))).collect()
     }
 
     fn ask(&self, kind: Kind, node: &Object, scene: &Scene<'_>) -> Option<Result<Claim, String>> {
@@ -159,7 +162,7 @@ fn survey_node<'a>(node: &'a Object, choices: &mut Choices<'a>, served: bool, su
     let mut any = false;
     for text in blocks(node) {
         any = true;
-        match parse_span(text) {
+        match parse_shown_cidr(text) {
             Ok(span) => survey.taken.push(Taken { span, by: TakenBy::Owner(owner.clone()) }),
             Err(error) => {
                 let message = format!("its podCIDRs: {error}; which addresses it has cannot be told");
@@ -212,10 +215,11 @@ fn refuse(object: &Object, why: &str, survey: &mut Survey) {
     let message = format!("{why}; no Node gets a block of it until it is made anew");
     survey.problems.push(Problem::new("Unreadable", &about, message.clone()));
     survey.notices.push(Notice {
-        system: NAME,
+        system: NAME.into(),
         about,
         uid: object.uid().to_owned(),
-        reason: "InvalidClusterCIDR",
+        normal: false,
+        reason: "InvalidClusterCIDR".to_owned(),
         message,
     });
 }
@@ -230,7 +234,7 @@ fn keep_services(observed: &Observed, config: &Config, survey: &mut Survey) {
     for object in observed.all(SERVICE_CIDR) {
         let about = SERVICE_CIDR.at("", object.name());
         for text in object.array("/spec/cidrs").iter().filter_map(Value::as_str) {
-            match parse_span(text) {
+            match parse_shown_cidr(text) {
                 Ok(span) => {
                     let by = TakenBy::Kept("the addresses of Services", Some(about.clone()));
                     survey.taken.push(Taken { span, by });
@@ -262,8 +266,10 @@ fn lost_to_services(survey: &Survey) -> Vec<String> {
 
 /// Keeps ClusterCIDRs that are in use, and lets go of those that are deleted and not in use.
 fn keep_or_let_go(observed: &Observed, survey: &mut Survey) {
-    let in_use: SpanSet = survey.taken.iter().filter(|t| t.owner().is_some()).map(|t| t.span).collect();
-    for object in observed.all(CLUSTER_CIDR).iter().filter(|o| paused(o).is_none()) {
+    let mut in_use: SpanSet = survey.taken.iter().filter(|t| t.owner().is_some()).map(|t| t.span).collect();
+    // A block on record is on its way to a Node.
+    observed.recorded().iter().for_each(|block| in_use.insert(*block));
+    for object in observed.all(CLUSTER_CIDR).filter(|o| paused(o).is_none()) {
         let used = is_used(object, &in_use);
         let (write, when) = match (object.deleting(), object.held_by(FINALIZER)) {
             (false, false) if used => (hold(object), When::Before),
@@ -277,7 +283,7 @@ fn keep_or_let_go(observed: &Observed, survey: &mut Survey) {
 /// Has a ClusterCIDR one of these addresses?
 fn is_used(cluster_cidr: &Object, in_use: &SpanSet) -> bool {
     let texts = ["/spec/ipv4", "/spec/ipv6"].into_iter().filter_map(|at| cluster_cidr.text(at));
-    texts.filter_map(|text| parse_span(text).ok()).any(|range| in_use.count_in(range) > 0)
+    texts.filter_map(|text| parse_shown_cidr(text).ok()).any(|range| in_use.count_in(range) > 0)
 }
 
 /// Keeps a ClusterCIDR.

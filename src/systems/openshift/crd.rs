@@ -17,7 +17,7 @@ pub(super) const CRD: Kind = Kind {
 /// The problem, where a hook is configured and the installed CRD would prune it.
 pub(super) fn pruned(observed: &Observed, config: &Config) -> Option<Problem> {
     config.lifecycle_hook.as_ref()?;
-    let crd = observed.all(CRD).iter().find(|c| c.name() == MACHINES)?;
+    let crd = observed.all(CRD).find(|c| c.name() == MACHINES)?;
     let object = format!("CustomResourceDefinition/{MACHINES}");
     let message = "the installed CRD has neither spec.lifecycleHooks.preCreate nor preProvision, so the API server drops the hook from new machines and mipam never sees it; on stock OpenShift use addressesFromPools with IPAddressClaims instead";
     (!keeps_gate(crd)).then(|| Problem::new("HookPruned", &object, message))

@@ -3,14 +3,15 @@
 
 mod crd;
 mod hooks;
+mod leave;
 mod machine;
 mod write;
 
 use super::{Scene, System, scale};
 use crate::config::Config;
 use crate::model::{
-    Adopt, Chain, Chore, Claim, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool, PoolChoice,
-    Preset, Problem, Reason, Role, Source, Survey, When, Wish,
+    Adopt, Chain, Chore, Claim, Departure, Gate, Given, Kind, Object, Observed, Owner, PendingLine, Pool,
+    PoolChoice, Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use hooks::Marks;
 use machine::{Device, devices};
@@ -36,7 +37,8 @@ const SOURCES: &[Source] = &[
     Source { kind: crd::CRD, role: Role::Hint(crd::MACHINES) },
 ];
 
-const NAME: &str = "openshift";
+/// Its name.
+pub const NAME: &str = "openshift";
 
 impl System for OpenShift {
     fn name(&self) -> &'static str {
@@ -54,11 +56,9 @@ impl System for OpenShift {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         survey.problems.extend(crd::pruned(observed, config));
-        for object in observed.all(MACHINE) {
-            survey_machine(object, config, &mut survey);
-        }
-        let hooked = observed.all(MACHINE).iter().filter(|m| hooks::any_gate(m)).count();
-        if config.lifecycle_hook.is_none() && hooked > 0 {
+        let all = observed.list(MACHINE).iter().filter(|_| config.lifecycle_hook.is_none());
+        let hooked = all.filter(|m| hooks::any_gate(m)).count();
+        if hooked > 0 {
             survey.warnings.push(format!(
                 "{hooked} OpenShift machines wait on a preCreate hook, and the configuration has no lifecycle-hook: none of them is served"
             ));
@@ -66,8 +66,22 @@ impl System for OpenShift {
         survey
     }
 
+    fn one_by_one(&self) -> &'static [Kind] {
+        &[MACHINE]
+    }
+
+    fn survey_one(&self, _: Kind, object: &Object, config: &Config) -> Survey {
+        let mut survey = Survey::default();
+        survey_machine(object, config, &mut survey);
+        survey
+    }
+
     fn write(&self, claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
         write::give(claim, given, scene.pools, scene.config).into_iter().collect()
+    }
+
+    fn departures(&self, observed: &Observed, config: &Config) -> Vec<Departure> {
+        leave::departures(observed, config)
     }
 
     fn nmstate(&self, kind: Kind, object: &Object, pools: &[Pool]) -> Option<Value> {

@@ -1,4 +1,4 @@
-//! Where etcd, kube-apiserver and kube-controller-manager come from: `KUBEBUILDER_ASSETS`, or built once
+//! Where etcd, kube-apiserver, kube-controller-manager, helm and kustomize come from: `KUBEBUILDER_ASSETS`, or built once
 //! with Go into `target/testbed`.
 
 use super::process::Guarded;
@@ -15,13 +15,24 @@ const SCRATCH: &str = "build-";
 pub struct Program {
     pub name: &'static str,
     package: &'static str,
+    /// The Go module that says which version.
+    module: &'static str,
 }
 
-pub const ETCD: Program = Program { name: "etcd", package: "go.etcd.io/etcd/server/v3" };
+const SERVERS: &str = "tests/testbed";
+const TOOLS: &str = "tests/packaging";
+
+pub const ETCD: Program = Program { name: "etcd", package: "go.etcd.io/etcd/server/v3", module: SERVERS };
 pub const APISERVER: Program =
-    Program { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver" };
-pub const CONTROLLERS: Program =
-    Program { name: "kube-controller-manager", package: "k8s.io/kubernetes/cmd/kube-controller-manager" };
+    Program { name: "kube-apiserver", package: "k8s.io/kubernetes/cmd/kube-apiserver", module: SERVERS };
+pub const CONTROLLERS: Program = Program {
+    name: "kube-controller-manager",
+    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    module: SERVERS,
+};
+pub const HELM: Program = Program { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: TOOLS };
+pub const KUSTOMIZE: Program =
+    Program { name: "kustomize", package: "sigs.k8s.io/kustomize/kustomize/v5", module: TOOLS };
 
 /// The program's path; builds it if that has to be.
 pub fn locate(program: &Program) -> PathBuf {
@@ -35,7 +46,7 @@ pub fn locate(program: &Program) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     let builder = Builder {
         go: Path::new("go"),
-        module: &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/testbed"),
+        module: &Path::new(env!("CARGO_MANIFEST_DIR")).join(program.module),
         out: &target.join("testbed"),
         // Not `eprintln`, which the test harness holds back until the test has ended.
         tell: |what| drop(writeln!(std::io::stderr(), "{what}")),

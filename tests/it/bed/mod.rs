@@ -9,7 +9,7 @@
 
 pub mod accounts;
 pub mod audit;
-mod binaries;
+pub mod binaries;
 pub mod crds;
 mod objects;
 pub mod outage;
@@ -22,6 +22,7 @@ mod wipe;
 
 pub use crds::Profile;
 pub use objects::documents;
+pub use server::free_port;
 pub use wipe::Locked;
 
 use accounts::Grant;

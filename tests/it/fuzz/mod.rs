@@ -53,6 +53,27 @@ fn json() -> Vec<String> {
     all
 }
 
+/// Reviews of launcher pods, with networks in both forms.
+fn reviews() -> Vec<String> {
+    let short = "blue, ns/blue@net1,other";
+    let long = json!([{ "name": "blue", "interface": "pod1" }, { "name": "blue", "namespace": "ns", "mac": "02:00:00:00:00:01" }]);
+    let review = |operation: &str, networks: &str| {
+        let annotations = json!({ "kubevirt.io/domain": "vm-a", "k8s.v1.cni.cncf.io/networks": networks });
+        let labels = json!({ "kubevirt.io": "virt-launcher" });
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "705ab4f5", "kind": { "group": "", "version": "v1", "kind": "Pod" }, "namespace": "lab",
+            "operation": operation, "object": { "metadata": { "annotations": annotations, "labels": labels } } } })
+        .to_string()
+    };
+    let long = long.to_string();
+    vec![
+        review("CREATE", &short[..14]),
+        review("CREATE", &long),
+        review("UPDATE", &long),
+        review("CREATE", short),
+    ]
+}
+
 fn addresses() -> impl Strategy<Value = String> {
     let edge = prop::sample::select(vec![
         "0.0.0.0",
@@ -96,6 +117,21 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_review_is_answered(text in damaged(reviews())) {
+        body::review::run(text.as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_networks_of_a_pod_are_answered(networks in any::<String>(), list in any::<bool>()) {
+        let networks = if list { format!("[{networks}]") } else { networks };
+        let annotations = json!({ "kubevirt.io/domain": "vm-a", "k8s.v1.cni.cncf.io/networks": networks });
+        let pod = json!({ "metadata": { "annotations": annotations, "labels": { "kubevirt.io": "virt-launcher" } } });
+        let mut review: serde_json::Value = serde_json::from_str(&reviews()[0]).unwrap();
+        review["request"]["object"] = pod;
+        body::review::run(review.to_string().as_bytes());
+    }
+
+    #[test]
     fn json_within_json_is_read_strictly_and_kept(text in damaged(json())) {
         body::nad::run(text.as_bytes());
     }
@@ -109,6 +145,7 @@ proptest! {
         body::config::run(&bytes);
         body::address::run(&bytes);
         body::nad::run(&bytes);
+        body::review::run(&bytes);
         body::manifest::run(&bytes);
     }
 

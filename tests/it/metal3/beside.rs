@@ -8,13 +8,14 @@ use crate::bed::{self, Bed, Profile};
 use mipam::cluster::kube::KubeCluster;
 use mipam::cluster::{Answer, Cluster, Traffic};
 use mipam::config;
-use mipam::model::{Kind, Object, ObjectRef, Sign};
+use mipam::model::{Feed, Kind, Object, ObjectRef};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::elf::{IP_ADDRESS, IP_CLAIM};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -186,6 +187,7 @@ async fn pass(cluster: &dyn Cluster) -> Outcome {
         in_flight: 4,
         dry_run: false,
         progress: &Silent,
+        memory: None,
     };
     pass.run(&|_| ()).await.unwrap()
 }
@@ -201,16 +203,8 @@ impl Cluster for Between {
         self.inner.served(kinds)
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        self.inner.list(kind)
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        self.inner.list_in(kind, namespace)
-    }
-
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        self.inner.list_signed(kind, sign)
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        self.inner.list(feed)
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

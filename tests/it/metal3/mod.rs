@@ -6,6 +6,7 @@ mod fields;
 mod many;
 mod stages;
 mod stand_in;
+mod withdrawn;
 
 use crate::bed::Bed;
 use crate::bed::accounts::ADMIN;

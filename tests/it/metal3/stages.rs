@@ -2,7 +2,7 @@
 
 use super::{machine, pool, stand_in};
 use crate::sim::fault::Fault;
-use crate::sim::stage::World;
+use crate::sim::stage::{World, runtime};
 use mipam::config;
 use mipam::model::{Kind, Object, ObjectRef};
 use mipam::pass::Outcome;
@@ -15,12 +15,7 @@ use std::sync::Arc;
 const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
 
 fn block<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap()
-        .block_on(future)
+    runtime().block_on(future)
 }
 
 fn fresh() -> World {

@@ -2,26 +2,27 @@
 //! same backwards for claims that are being deleted. What conflicts is left to its next round, as there.
 
 use mipam::cluster::{Cluster, ClusterError};
-use mipam::model::{Kind, Object};
+use mipam::model::{Feed, Kind, Object};
 use mipam::systems::elf::{IP_ADDRESS, IP_CLAIM, IP_POOL};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const CLAIM: &str = "ipclaim.ipam.metal3.io";
 const ADDRESS: &str = "ipaddress.ipam.metal3.io";
 
 /// What it has listed: as old as the caller lets it become.
 pub struct Cache {
-    pool: Object,
-    claims: Vec<Object>,
-    addresses: Vec<Object>,
+    pool: Arc<Object>,
+    claims: Vec<Arc<Object>>,
+    addresses: Vec<Arc<Object>>,
 }
 
 pub async fn look(cluster: &dyn Cluster) -> Cache {
     Cache {
-        pool: cluster.list(IP_POOL).await.unwrap().remove(0),
-        claims: cluster.list(IP_CLAIM).await.unwrap(),
-        addresses: cluster.list(IP_ADDRESS).await.unwrap(),
+        pool: cluster.list(Feed::all(IP_POOL)).await.unwrap().remove(0),
+        claims: cluster.list(Feed::all(IP_CLAIM)).await.unwrap(),
+        addresses: cluster.list(Feed::all(IP_ADDRESS)).await.unwrap(),
     }
 }
 
@@ -37,7 +38,7 @@ pub async fn act(cluster: &dyn Cluster, cache: Cache) {
     let text = |o: &Object, at: &str| o.text(at).unwrap_or_default().to_owned();
     let mut taken: BTreeSet<String> = addresses.iter().map(|a| text(a, "/spec/address")).collect();
     for claim in claims {
-        let found = addresses.iter().find(|a| text(a, "/spec/claim/name") == claim.name());
+        let found = addresses.iter().map(|a| &**a).find(|a| text(a, "/spec/claim/name") == claim.name());
         let done = if claim.deleting() {
             release(cluster, &claim, found).await
         } else if claim.at("/status/address").is_none() {

@@ -3,7 +3,7 @@
 use super::{clean, entries};
 use crate::sim::bent::{Bent, pass};
 use crate::sim::fault::Fault;
-use crate::sim::stage::World;
+use crate::sim::stage::{World, runtime};
 use mipam::ledger::CONFIG_MAP;
 use mipam::model::{Kind, Object, ObjectRef, Reason};
 use mipam::plan::Scope;
@@ -78,7 +78,7 @@ fn bug_01_stale_cache_after_a_create() {
     let world = world("10.0.0.10-10.0.0.12", &["a"]);
     clean(&world);
     let maps = world.sim.all().into_iter().filter(|(k, _)| *k == CONFIG_MAP);
-    let then: Vec<_> = maps.map(|(_, o)| (*o).clone()).collect();
+    let then: Vec<_> = maps.map(|(_, o)| o).collect();
     put(&world, &claim("b"));
     clean(&world);
     put(&world, &claim("c"));
@@ -165,8 +165,7 @@ fn bug_16_a_claim_being_deleted_is_reused() {
 /// pass was the last.
 #[test]
 fn bug_25_create_succeeded_and_status_failed() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let (fresh, scope) = (|| world("10.0.0.10-10.0.0.12", &["a"]), Scope::default());
     let (_, requests) = runtime.block_on(fresh().pass(&scope, None));
     assert!(requests > 8, "{requests}");

@@ -3,16 +3,12 @@
 use super::{clean, entries};
 use crate::sim::bent::{Bent, address, machine, pass, world};
 use crate::sim::fault::Fault;
-use crate::sim::stage::World;
+use crate::sim::stage::{World, runtime};
 use mipam::ledger::object_name;
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
 use std::cell::RefCell;
 use std::rc::Rc;
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
-}
 
 /// metal3#694: the address is made before the claim has its finalizer; a claim deleted in between leaves it behind.
 /// mipam puts no finalizers on what it serves. The same gap, between the record and the write to the owner: a

@@ -4,6 +4,7 @@
 //! OpenShift machines and the ledger.
 
 mod capi;
+mod kubevirt;
 mod leaks;
 mod metal3;
 mod nodes;

@@ -3,9 +3,10 @@
 use super::clean;
 use crate::sim::bent::{Bent, pass};
 use crate::sim::stage::World;
+use mipam::model::NODE;
 use mipam::model::{Object, Reason};
 use mipam::plan::Scope;
-use mipam::systems::nodes::{CLUSTER_CIDR, NODE};
+use mipam::systems::nodes::CLUSTER_CIDR;
 use serde_json::json;
 
 const CONFIG: &str = "ipam-config: {systems: [nodes]}";
@@ -133,6 +134,46 @@ fn bug_18_a_restart_while_a_cluster_cidr_is_deleted_and_labels_have_changed() {
     assert!(kept(&world), "it stays as long as a Node has a block of it");
     // The block that q gave is in its range, too.
     ["a", "b"].iter().for_each(|n| world.delete(&NODE.at("", n), false));
+    clean(&world);
+    assert!(!kept(&world));
+}
+
+/// A ClusterCIDR is not let go while a block of it is on record and not on its Node yet.
+#[test]
+fn a_cluster_cidr_stays_while_a_block_of_it_is_on_its_way() {
+    let world = world("perNodeHostBits: 8, ipv4: 10.1.0.0/16", &["a"]);
+    let refused = || Bent { refused: Some("a".into()), ..Bent::default() };
+    pass(&world, &refused(), Scope::default());
+    world.delete(&CLUSTER_CIDR.at("", "p"), false);
+    let kept = |world: &World| world.sim.all().iter().any(|(k, _)| *k == CLUSTER_CIDR);
+    pass(&world, &refused(), Scope::default());
+    assert!(kept(&world) && blocks(&world, "a").is_empty());
+    clean(&world);
+    assert_eq!(blocks(&world, "a"), "10.1.0.0/24");
+    assert!(kept(&world));
+    world.delete(&NODE.at("", "a"), false);
+    clean(&world);
+    assert!(!kept(&world));
+}
+
+/// What Kubernetes has let through before it looked more closely: host bits in the block of a Node and in a ClusterCIDR.
+/// Whoever reads it as nothing gives it out once more.
+#[test]
+fn blocks_with_host_bits_are_taken() {
+    let world = world("perNodeHostBits: 8, ipv4: 10.1.0.0/16", &["b"]);
+    world.create(&node("a", &has("10.1.0.5/24")));
+    let odd = cluster_cidr("odd", "perNodeHostBits: 8, ipv4: 10.2.0.1/16");
+    world.create(
+        &odd.replace("name: odd", "name: odd, finalizers: [networking.x-k8s.io/cluster-cidr-finalizer]"),
+    );
+    world.create(&node("c", &has("10.2.7.9/24")));
+    world.delete(&CLUSTER_CIDR.at("", "odd"), false);
+    let problems = clean(&world).report.problems;
+    assert_eq!(blocks(&world, "b"), "10.1.1.0/24");
+    assert_eq!(problems.iter().map(|p| &*p.object).collect::<Vec<_>>(), ["ClusterCIDR/odd"]);
+    let kept = |world: &World| world.sim.all().iter().any(|(k, o)| *k == CLUSTER_CIDR && o.name() == "odd");
+    assert!(kept(&world), "a Node has a block of it");
+    world.delete(&NODE.at("", "c"), false);
     clean(&world);
     assert!(!kept(&world));
 }

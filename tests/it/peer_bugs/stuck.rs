@@ -5,7 +5,7 @@ use crate::bed::accounts::ADMIN;
 use crate::bed::{Bed, crds};
 use crate::scenario::mipam;
 use crate::sim::bent::{Bent, CONFIG, address, machine, pass, world};
-use crate::sim::stage::World;
+use crate::sim::stage::{World, runtime};
 use mipam::config::parse;
 use mipam::ledger::object_name;
 use mipam::model::Reason;
@@ -79,8 +79,7 @@ fn bug_30_waiting_claims_are_not_woken_and_free_goes_negative() {
     // A person takes three addresses out of the pool, two of them in use.
     let shrunk = CONFIG.replace("prefix: 16", "prefix: 16, exclude: [10.0.0.255-10.0.1.1]");
     world.config = parse("f", &shrunk).unwrap().into();
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let scope = Scope::default();
     let sight = runtime.block_on(world.settings(&world.sim, &scope).look()).unwrap();
     let line = usage(sight.world(&scope, world.now), &BTreeMap::new()).remove(0);

@@ -1,12 +1,15 @@
 //! A scenario on the real API server; writes are counted there.
 
 use super::{Stage, Target};
-use crate::bed::accounts::ADMIN;
 use crate::bed::audit::Mark;
 use crate::bed::{self, Locked, Profile};
+use crate::deploy::rights;
 use serde_json::{Value, json};
 
 pub const HOLD: &str = "test.mipam.io/hold";
+
+/// The account that mipam has here: it may do what the manifests say, and no more.
+const ACCOUNT: &str = "mipam";
 
 pub struct Api {
     bed: Locked<'static>,
@@ -14,10 +17,17 @@ pub struct Api {
 }
 
 impl Api {
+    /// With the rights that the manifests give.
     pub fn new(profile: Profile) -> Self {
+        Self::with(profile, &rights::granted())
+    }
+
+    /// With the rights of these roles.
+    pub fn with(profile: Profile, roles: &str) -> Self {
         let bed = bed::shared(profile).lock();
         // Namespaces outlive a wipe; made here, the first scenario has as many writes as the others.
         bed.namespace("mipam-system");
+        bed.grant(ACCOUNT, roles);
         let mark = bed.mark();
         Self { bed, mark }
     }
@@ -42,7 +52,7 @@ impl Stage for Api {
     }
 
     fn arguments(&self) -> Vec<String> {
-        vec!["--kubeconfig".to_owned(), self.bed.kubeconfig(ADMIN).display().to_string()]
+        vec!["--kubeconfig".to_owned(), self.bed.kubeconfig(ACCOUNT).display().to_string()]
     }
 
     fn objects(&self) -> Vec<Value> {
@@ -59,7 +69,7 @@ impl Stage for Api {
     }
 
     fn writes(&self) -> Option<(usize, usize)> {
-        let mut writes = self.bed.writes_since(self.mark, ADMIN);
+        let mut writes = self.bed.writes_since(self.mark, ACCOUNT);
         // They change nothing.
         writes.retain(|w| w.resource != "events");
         let of = |resource: &str| writes.iter().filter(|w| w.resource == resource).count();
@@ -74,6 +84,7 @@ impl Stage for Api {
             "globalinclusterippools",
             "nodes",
             "clustercidrs",
+            "ipamclaims",
         ];
         let machines = served.map(of).iter().sum();
         assert_eq!(

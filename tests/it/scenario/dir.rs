@@ -24,6 +24,9 @@ impl Directory {
 
     fn path(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> PathBuf {
         let group = api_version.replace('/', "-");
+        // The longest names are too long for a file.
+        let name =
+            if name.len() < 150 { name.to_owned() } else { format!("{}-{}", &name[..150], name.len()) };
         self.dir.path().join(format!("{kind}_{group}_{namespace}_{name}.yaml"))
     }
 
@@ -41,6 +44,28 @@ impl Directory {
 
     fn read(path: &Path) -> Value {
         documents(&std::fs::read_to_string(path).unwrap()).remove(0)
+    }
+
+    /// What is deleted is no reason to forget the kind: a cluster serves it all the same.
+    fn remove(&self, path: &Path, target: &Target) {
+        std::fs::remove_file(path).unwrap();
+        let (group, version) = target.api_version().split_once('/').unwrap_or_default();
+        let plural = match target.kind.as_str() {
+            "NetworkAttachmentDefinition" => "network-attachment-definitions".to_owned(),
+            kind => format!("{}s", kind.to_lowercase()),
+        };
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": format!("{plural}.{group}") },
+            "spec": {
+                "group": group,
+                "names": { "kind": target.kind, "plural": plural },
+                "versions": [{ "name": version, "served": true, "storage": true }],
+            },
+        });
+        let kept = self.dir.path().join(format!("crd-{plural}-{group}.yaml"));
+        std::fs::write(kept, mipam::yaml::to_yaml(&crd)).unwrap();
     }
 }
 
@@ -72,22 +97,7 @@ impl Stage for Directory {
             object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
             std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
         } else {
-            std::fs::remove_file(path).unwrap();
-            // What is deleted is no reason to forget the kind: a cluster serves it all the same.
-            let (group, version) = target.api_version().split_once('/').unwrap_or_default();
-            let plural = format!("{}s", target.kind.to_lowercase());
-            let crd = json!({
-                "apiVersion": "apiextensions.k8s.io/v1",
-                "kind": "CustomResourceDefinition",
-                "metadata": { "name": format!("{plural}.{group}") },
-                "spec": {
-                    "group": group,
-                    "names": { "kind": target.kind, "plural": plural },
-                    "versions": [{ "name": version, "served": true, "storage": true }],
-                },
-            });
-            let kept = self.dir.path().join(format!("crd-{plural}-{group}.yaml"));
-            std::fs::write(kept, mipam::yaml::to_yaml(&crd)).unwrap();
+            self.remove(&path, target);
         }
     }
 
@@ -95,6 +105,11 @@ impl Stage for Directory {
         let path = self.path_of(target);
         let mut object = Self::read(&path);
         merge(&mut object, patch);
+        let held = object["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
+        if object["metadata"]["deletionTimestamp"].is_string() && !held {
+            self.remove(&path, target);
+            return;
+        }
         std::fs::write(path, mipam::yaml::to_yaml(&object)).unwrap();
     }
 

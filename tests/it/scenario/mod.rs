@@ -113,10 +113,13 @@ impl TryFrom<String> for Target {
             None if kind.starts_with("IPAddressClaim") || kind.ends_with("InClusterIPPool") => {
                 (*kind, "ipam.cluster.x-k8s.io")
             }
+            None if kind.starts_with("VirtualMachine") => (*kind, "kubevirt.io"),
+            None if *kind == "NetworkAttachmentDefinition" => (*kind, "k8s.cni.cncf.io"),
             None if kind.starts_with("IP") => (*kind, "ipam.metal3.io"),
             None if *kind == "ClusterCIDR" => (*kind, "networking.x-k8s.io"),
             None if *kind == "Cluster" => (*kind, "cluster.x-k8s.io"),
             None if *kind == "Deployment" => (*kind, "apps"),
+            None if *kind == "Lease" => (*kind, "coordination.k8s.io"),
             None => (*kind, ""),
         };
         let (kind, group) = (kind.to_owned(), group.to_owned());
@@ -139,7 +142,11 @@ impl Target {
             }
             "ipam.cluster.x-k8s.io" => "ipam.cluster.x-k8s.io/v1beta1",
             "ipamcontroller.openshift.io" => "ipamcontroller.openshift.io/v1",
+            "kubevirt.io" => "kubevirt.io/v1",
+            "k8s.cni.cncf.io" if self.kind == "IPAMClaim" => "k8s.cni.cncf.io/v1alpha1",
+            "k8s.cni.cncf.io" => "k8s.cni.cncf.io/v1",
             "apps" => "apps/v1",
+            "coordination.k8s.io" => "coordination.k8s.io/v1",
             "networking.x-k8s.io" => "networking.x-k8s.io/v1",
             other => panic!("no scenario has named the group {other} yet"),
         }
@@ -147,7 +154,7 @@ impl Target {
 }
 
 /// Versions and kinds of all that scenarios compare, beside the ledger.
-pub(crate) const COMPARED: [(&str, &str); 16] = [
+pub(crate) const COMPARED: [(&str, &str); 17] = [
     ("v1", "Node"),
     ("networking.x-k8s.io/v1", "ClusterCIDR"),
     ("machine.openshift.io/v1beta1", "Machine"),
@@ -164,10 +171,21 @@ pub(crate) const COMPARED: [(&str, &str); 16] = [
     ("ipam.cluster.x-k8s.io/v1alpha2", "InClusterIPPool"),
     ("ipam.cluster.x-k8s.io/v1alpha2", "GlobalInClusterIPPool"),
     ("ipamcontroller.openshift.io/v1", "IPPool"),
+    ("k8s.cni.cncf.io/v1alpha1", "IPAMClaim"),
 ];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
+}
+
+/// Does this scenario end well on an API server where the account has the rights of these roles?
+pub(crate) fn passes_with(name: &str, roles: &str) -> bool {
+    let folder = root().join(name);
+    let scenario = load(&folder);
+    let profile = if scenario.profiles.iter().any(|p| p == "own") { Profile::Own } else { Profile::OwnStock };
+    let played = || play(&folder, &scenario, &mut api::Api::with(profile, roles));
+    let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(played));
+    came.is_ok_and(|came| came == expected(&folder))
 }
 
 /// The folders of all scenarios.

@@ -17,8 +17,15 @@ pub fn output(stdout: &[u8]) -> Value {
     }
 }
 
-/// Times become `<time>`.
+/// Times become `<time>`, and uids in messages `<uid>`.
 pub fn text(text: &str) -> String {
+    let mut parts = text.split("(uid ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let rest: String = parts.map(|p| format!("(uid <uid>{}", &p[p.find(')').unwrap_or(0)..])).collect();
+    times(&(first + &rest))
+}
+
+fn times(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("20") {

@@ -1,14 +1,15 @@
 //! A cluster that lies in one way, for tests that need one thing to go wrong at one place.
 
-use super::stage::World;
+use super::stage::{World, runtime};
 use futures_util::FutureExt;
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::ledger::CONFIG_MAP;
-use mipam::model::{Kind, Object, ObjectRef, Sign};
+use mipam::model::{Feed, Kind, Object, ObjectRef};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Four addresses, two in each of two ledger objects.
 pub const CONFIG: &str = "
@@ -51,7 +52,7 @@ pub struct Bent {
     /// Called before the first write to the ledger.
     pub before_record: RefCell<Option<Act>>,
     /// The first list of a namespace answers this, as a stale cache would.
-    pub stale: RefCell<Option<Vec<Object>>>,
+    pub stale: RefCell<Option<Vec<Arc<Object>>>>,
     /// Called before the request of this number.
     pub before: RefCell<Option<(usize, Act)>>,
     /// Writes take their time, so that several are under way at once.
@@ -68,9 +69,9 @@ impl Through<'_> {
         self.1.asked.borrow_mut().push(format!("{verb} {}", kind.resource()));
     }
 
-    fn seen(&self, objects: Vec<Object>) -> Vec<Object> {
-        let as_shown = |object: Object| match &self.1.old {
-            Some(old) if old.uid() == object.uid() => old.clone(),
+    fn seen(&self, objects: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
+        let as_shown = |object: Arc<Object>| match &self.1.old {
+            Some(old) if old.uid() == object.uid() => Arc::new(old.clone()),
             _ => object,
         };
         objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).map(as_shown).collect()
@@ -104,16 +105,18 @@ impl Cluster for Through<'_> {
         self.0.sim.served(kinds)
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        self.note("list", kind);
-        Box::pin(async move { self.0.sim.list(kind).await.map(|all| self.seen(all)) })
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        self.note("list", kind);
-        match self.1.stale.borrow_mut().take() {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        if feed.sign.is_some() {
+            return self.0.sim.list(feed);
+        }
+        self.note("list", feed.kind);
+        let stale = self.1.stale.borrow_mut().take_if(|_| !feed.namespace.is_empty());
+        match stale {
             Some(stale) => Box::pin(async { Ok(stale) }),
-            None => self.0.sim.list_in(kind, namespace),
+            None if feed.namespace.is_empty() => {
+                Box::pin(async move { self.0.sim.list(feed).await.map(|all| self.seen(all)) })
+            }
+            None => self.0.sim.list(feed),
         }
     }
 
@@ -149,10 +152,6 @@ impl Cluster for Through<'_> {
         })
     }
 
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        self.0.sim.list_signed(kind, sign)
-    }
-
     fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(async move {
             self.dawdle().await;
@@ -175,8 +174,7 @@ impl Cluster for Through<'_> {
 
 /// A pass on the bent cluster.
 pub fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let cluster = Through(world, bent);
     let pass = Pass {
         cluster: &cluster,
@@ -186,6 +184,7 @@ pub fn pass(world: &World, bent: &Bent, scope: Scope) -> Outcome {
         in_flight: 4,
         dry_run: false,
         progress: &Silent,
+        memory: None,
     };
     runtime.block_on(pass.run(&|_| ())).unwrap()
 }

@@ -2,7 +2,7 @@
 //! leads to the very state that a run without faults reaches, and the next pass has nothing to do.
 
 use super::fault::Fault;
-use super::stage::{World, kinds};
+use super::stage::{World, kinds, runtime};
 use crate::scenario::{self, Scenario, Step, Target, normal};
 use mipam::cli::{Cli, Format};
 use mipam::cluster::Cluster;
@@ -12,17 +12,16 @@ use mipam::output::Printer;
 use mipam::plan::Scope;
 use serde_json::Value;
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A fault in one of the commands of a scenario.
+/// A fault in a command.
 #[derive(Clone, Copy, Debug)]
 struct Story {
-    /// Which command of the scenario that writes.
-    pass: usize,
-    /// Which request of it.
+    /// Which request of the command.
     request: usize,
     fault: Fault,
 }
@@ -36,7 +35,7 @@ fn reference(target: &Target) -> ObjectRef {
 /// Does it write?
 fn writes(run: &str) -> bool {
     let verb = run.split_whitespace().next().unwrap_or_default();
-    ["reconcile", "allocate", "release"].contains(&verb) && !run.contains("--dry-run")
+    ["reconcile", "allocate", "release", "detach"].contains(&verb) && !run.contains("--dry-run")
 }
 
 /// What a command prints, for the next one to read.
@@ -54,116 +53,186 @@ impl Write for Page {
     }
 }
 
-/// Where a person types: with a configuration, and what the last command has printed.
+/// Where a person types: the world, the configuration in use, what the last command has printed, and what the last
+/// step did, for the next one to read.
 struct Desk {
-    scratch: tempfile::TempDir,
     world: World,
-    printed: RefCell<Vec<u8>>,
+    config: Option<String>,
+    printed: Vec<u8>,
+    last: Vec<u8>,
 }
 
 impl Desk {
-    /// Types a command. `None`: it died on the way.
-    async fn run(&self, run: &str, fault: Option<(usize, Fault)>) -> (Option<ExitStatus>, usize) {
-        let (config, last) = (self.scratch.path().join("config.yaml"), self.scratch.path().join("last.json"));
-        let run = run.replace("{last}", &last.display().to_string());
-        let mut words: Vec<String> =
-            ["mipam"].into_iter().chain(run.split_whitespace()).map(str::to_owned).collect();
-        if config.exists() {
-            words.extend(["--config".to_owned(), config.display().to_string()]);
-        }
-        let cli = Cli::from_args(words).unwrap();
-        let page = Page::default();
-        let mut printer = Printer::to(cli.output, Box::new(page.clone()), Box::new(std::io::sink()));
-        printer.format = Format::Json;
-        let typed = async |cluster: &dyn Cluster| run_on(&cli, cluster, self.world.now, &printer).await;
-        let answer = self.world.under(fault, typed).await;
-        *self.printed.borrow_mut() = page.0.lock().unwrap().clone();
-        answer
+    /// The same desk once more, on which something else can happen.
+    fn copy(&self) -> Self {
+        let (config, printed, last) = (self.config.clone(), self.printed.clone(), self.last.clone());
+        Self { world: self.world.copy(), config, printed, last }
     }
 
-    /// What was printed last is what the next command can read.
-    fn keep(&self) {
-        std::fs::write(self.scratch.path().join("last.json"), &*self.printed.borrow()).unwrap();
+    /// What was printed last is what the next step can read.
+    fn keep(&mut self) {
+        self.last = std::mem::take(&mut self.printed);
+    }
+
+    /// All that what happens next can depend on. Epochs are drawn at random and only compared with each other.
+    fn state(&self) -> String {
+        let all = self.world.sim.all();
+        let epoch = all.iter().find_map(|(_, object)| object.text("/data/epoch"));
+        let state: String = all.iter().map(|(_, object)| object.0.to_string()).collect();
+        let state = epoch.map_or(state.clone(), |epoch| state.replace(epoch, "<epoch>"));
+        format!("{} {state}", self.world.sim.version())
     }
 }
 
-/// Plays a scenario; returns the state at its end and how many requests each command that writes has made.
-async fn play(folder: &Path, scenario: &Scenario, story: Option<Story>) -> (Value, Vec<usize>) {
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    let mut file = folder.join("config.yaml").exists().then(|| read("config.yaml"));
-    let mut desk = Desk {
-        scratch: tempfile::tempdir().unwrap(),
-        world: World::with(mipam::config::empty()),
-        printed: RefCell::default(),
-    };
-    desk.world.create(&read("before.yaml"));
-    let mut requests = Vec::new();
-    for step in &scenario.steps {
-        match step {
-            Step::Create { create } => desk.world.create(create),
-            Step::Delete { delete, hold } => desk.world.delete(&reference(delete), *hold),
-            Step::Patch { patch, merge } => {
-                desk.world.edit(&reference(patch), |o: &mut Object| scenario::merge(&mut o.0, merge));
+/// A scenario that is played again and again.
+struct Stage<'a> {
+    folder: &'a Path,
+    scenario: &'a Scenario,
+    scratch: tempfile::TempDir,
+    /// Command lines that were read before: reading them takes longer than a pass.
+    typed: RefCell<BTreeMap<Line, Arc<Cli>>>,
+}
+
+/// What is typed, and the configuration that it is typed with.
+type Line = (String, Option<String>);
+
+/// A command that writes: the step, the desk before it, and how many requests it makes.
+type Cue = (usize, Desk, usize);
+
+impl Stage<'_> {
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+
+    /// The command line of a step, with its configuration in a file.
+    fn cli(&self, run: &str, config: Option<&String>) -> Arc<Cli> {
+        let mut typed = self.typed.borrow_mut();
+        let files = typed.len();
+        let cli = typed.entry((run.to_owned(), config.cloned())).or_insert_with(|| {
+            let last = self.scratch.path().join("last.json");
+            let run = run.replace("{last}", &last.display().to_string());
+            let mut words: Vec<String> =
+                ["mipam"].into_iter().chain(run.split_whitespace()).map(str::to_owned).collect();
+            if let Some(text) = config {
+                let file = self.scratch.path().join(format!("config-{files}.yaml"));
+                std::fs::write(&file, text).unwrap();
+                words.extend(["--config".to_owned(), file.display().to_string()]);
             }
-            Step::Config { config } => file = Some(config.clone()),
-            Step::Run { run, exit, .. } => {
-                if let Some(text) = &file {
-                    std::fs::write(desk.scratch.path().join("config.yaml"), text).unwrap();
+            Arc::new(Cli::from_args(words).unwrap())
+        });
+        cli.clone()
+    }
+
+    /// Types a command. `None`: it died on the way.
+    async fn run(
+        &self,
+        desk: &mut Desk,
+        run: &str,
+        fault: Option<(usize, Fault)>,
+    ) -> (Option<ExitStatus>, usize) {
+        if run.contains("{last}") {
+            std::fs::write(self.scratch.path().join("last.json"), &desk.last).unwrap();
+        }
+        let cli = self.cli(run, desk.config.as_ref());
+        let page = Page::default();
+        let mut printer = Printer::to(cli.output, Box::new(page.clone()), Box::new(std::io::sink()));
+        printer.format = Format::Json;
+        let typed = async |cluster: &dyn Cluster| run_on(&cli, cluster, desk.world.now, &printer).await;
+        let answer = desk.world.under(fault, typed).await;
+        desk.printed = page.0.lock().unwrap().clone();
+        answer
+    }
+
+    /// The desk before the first step.
+    fn desk(&self) -> Desk {
+        let world = World::with(mipam::config::empty());
+        world.create(&self.read("before.yaml"));
+        let config = self.folder.join("config.yaml").exists().then(|| self.read("config.yaml"));
+        Desk { world, config, printed: Vec::new(), last: Vec::new() }
+    }
+
+    /// Plays a scenario from a step to its end; returns the state then, and the commands that write.
+    async fn play(&self, desk: &mut Desk, from: usize) -> (Value, Vec<Cue>) {
+        let mut cues = Vec::new();
+        for (at, step) in self.scenario.steps.iter().enumerate().skip(from) {
+            match step {
+                Step::Create { create } => desk.world.create(create),
+                Step::Delete { delete, hold } => desk.world.delete(&reference(delete), *hold),
+                Step::Patch { patch, merge } => {
+                    desk.world.edit(&reference(patch), |o: &mut Object| scenario::merge(&mut o.0, merge));
                 }
-                if !writes(run) {
-                    if run.starts_with("status") {
-                        desk.run(run, None).await;
-                        desk.keep();
-                    }
-                    continue;
+                Step::Config { config } => desk.config = Some(config.clone()),
+                Step::Run { run, .. } if writes(run) => {
+                    desk.world.config = Arc::new(scenario::config(desk.config.as_deref(), run));
+                    desk.world.forced = run.contains("--force");
+                    desk.world.leaving = run.starts_with("detach");
+                    let before = desk.copy();
+                    let (_, made) = self.run(desk, run, None).await;
+                    desk.keep();
+                    cues.push((at, before, made));
                 }
-                desk.world.config = Arc::new(scenario::config(file.as_deref(), run));
-                desk.world.forced = run.contains("--force");
-                let fault = story.filter(|s| s.pass == requests.len()).map(|s| (s.request, s.fault));
-                let (_, made) = desk.run(run, fault).await;
-                requests.push(made);
-                if fault.is_some() {
-                    // A person who is not sure whether it worked types it again.
-                    desk.run(run, None).await;
-                    let (again, _) = desk.run(run, None).await;
-                    assert_eq!(again.map(|status| i32::from(status.code()) == 2), Some(*exit == 2), "{run}");
+                Step::Run { run, .. } if run.starts_with("status") => {
+                    self.run(desk, run, None).await;
+                    desk.keep();
                 }
-                desk.keep();
+                Step::Run { .. } => (),
             }
         }
+        let world = &desk.world;
+        let after = normal::objects(world.objects());
+        // What a person would do next changes nothing any more, where the scenario ended in a whole pass.
+        if matches!(self.scenario.steps.last(), Some(Step::Run { run, .. }) if run.split(" --network ").next() == Some("reconcile"))
+        {
+            let idle = world.clean(&Scope::default()).await.unwrap();
+            assert_eq!(normal::objects(world.objects()), after);
+            assert!(idle.changed.is_empty(), "an idle pass writes: {:?}", idle.changed);
+        }
+        (after, cues)
     }
-    let world = &desk.world;
-    let after = normal::objects(world.objects());
-    // What a person would do next changes nothing any more, where the scenario ended in a whole pass.
-    if matches!(scenario.steps.last(), Some(Step::Run { run, .. }) if run.split(" --network ").next() == Some("reconcile"))
-    {
-        let idle = world.clean(&Scope::default()).await.unwrap();
-        assert_eq!(normal::objects(world.objects()), after);
-        assert!(idle.changed.is_empty(), "an idle pass writes: {:?}", idle.changed);
+
+    /// Plays a fault in one of the commands, and all that comes after it; returns the state at the end. `None`:
+    /// what the fault has left behind is what another one of the same command has left, and was played from there.
+    async fn play_with(&self, cue: &Cue, story: Story, seen: &mut BTreeSet<String>) -> Option<Value> {
+        let (at, before, _) = cue;
+        let Step::Run { run, exit, .. } = &self.scenario.steps[*at] else { unreachable!("a command") };
+        let mut desk = before.copy();
+        self.run(&mut desk, run, Some((story.request, story.fault))).await;
+        if !seen.insert(desk.state()) {
+            return None;
+        }
+        // A person who is not sure whether it worked types it again.
+        self.run(&mut desk, run, None).await;
+        let (again, _) = self.run(&mut desk, run, None).await;
+        assert_eq!(again.map(|status| i32::from(status.code()) == 2), Some(*exit == 2), "{run}");
+        desk.keep();
+        Some(self.play(&mut desk, at + 1).await.0)
     }
-    (after, requests)
 }
 
 /// Every fault at every request of one scenario; returns how many stories that were.
 fn every_fault_of(folder: &Path, scenario: &Scenario) -> usize {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let name = folder.file_name().unwrap().to_string_lossy().into_owned();
     let expected = scenario::expected(folder)["after"].clone();
-    let (after, requests) = runtime.block_on(play(folder, scenario, None));
+    let stage = Stage { folder, scenario, scratch: tempfile::tempdir().unwrap(), typed: RefCell::default() };
+    let (after, cues) = runtime.block_on(stage.play(&mut stage.desk(), 0));
     assert_eq!(after, expected, "{name} on the simulation, without faults");
     let mut stories = 0;
-    for (pass, made) in requests.iter().enumerate() {
-        for (request, fault) in (0..*made).flat_map(|r| Fault::ALL.map(|f| (r, f))) {
+    for (command, cue) in cues.iter().enumerate() {
+        let mut seen = BTreeSet::new();
+        for (request, fault) in (0..cue.2).flat_map(|r| Fault::ALL.map(|f| (r, f))) {
             stories += 1;
-            let story = Story { pass, request, fault };
+            let story = Story { request, fault };
             let played =
-                std::panic::AssertUnwindSafe(|| runtime.block_on(play(folder, scenario, Some(story))).0);
+                std::panic::AssertUnwindSafe(|| runtime.block_on(stage.play_with(cue, story, &mut seen)));
             let after = std::panic::catch_unwind(played).unwrap_or_else(|cause| {
                 let text = cause.downcast_ref::<String>().cloned().unwrap_or_default();
-                panic!("{name}, {story:?}: {text}")
+                panic!("{name}, command {command}, {story:?}: {text}")
             });
-            assert_eq!(after, expected, "{name}, {story:?}: not the state that a run without faults reaches");
+            if let Some(after) = after {
+                let why = "not the state that a run without faults reaches";
+                assert_eq!(after, expected, "{name}, command {command}, {story:?}: {why}");
+            }
         }
     }
     stories

@@ -1,8 +1,9 @@
 //! A cluster that fails on purpose at one request.
 
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
-use mipam::model::{Kind, Object, ObjectRef, Sign};
+use mipam::model::{Feed, Kind, Object, ObjectRef};
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,16 +114,8 @@ impl<'a> Cluster for Faulty<'a> {
         }))
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.request(false, move || self.inner.list(kind)))
-    }
-
-    fn list_in<'b>(&'b self, kind: Kind, namespace: &'b str) -> Answer<'b, Vec<Object>> {
-        let namespace = namespace.to_owned();
-        Box::pin(self.request(false, move || {
-            let (inner, namespace) = (self.inner, namespace.clone());
-            Box::pin(async move { inner.list_in(kind, &namespace).await })
-        }))
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        Box::pin(self.request(false, move || self.inner.list(feed)))
     }
 
     fn get<'b>(&'b self, target: &'b ObjectRef) -> Answer<'b, Object> {
@@ -147,10 +140,6 @@ impl<'a> Cluster for Faulty<'a> {
             let (inner, object) = (self.inner, object.clone());
             Box::pin(async move { inner.replace(kind, &object).await })
         }))
-    }
-
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.request(false, move || self.inner.list_signed(kind, sign)))
     }
 
     fn replace_status<'b>(&'b self, kind: Kind, object: &'b Object) -> Answer<'b, Object> {

@@ -4,8 +4,10 @@
 pub(crate) mod bent;
 mod check;
 mod conformance;
+
 mod exhaustive;
 pub(crate) mod fault;
+mod hours;
 mod protections;
 mod published;
 mod random;

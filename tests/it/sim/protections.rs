@@ -2,15 +2,20 @@
 
 use super::bent::{Bent, address, machine, pass, world};
 use super::fault::Fault;
-use super::stage::{World, kinds};
+use super::stage::{World, kinds, runtime};
 use mipam::cluster::ClusterError;
-use mipam::ledger::{CONFIG_MAP, object_name};
-use mipam::model::{Object, Reason};
-use mipam::pass::Outcome;
+use mipam::cluster::sim::SimCluster;
+use mipam::ledger::{CONFIG_MAP, NAMESPACE, NAMESPACE_KIND, object_name};
+use mipam::model::{LEASE, Object, Reason};
+use mipam::pass::{Outcome, Pass, Progress};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
-use serde_json::json;
-use std::cell::RefCell;
+use mipam::watch::election::Election;
+use mipam::watch::fence::Fenced;
+use mipam::watch::lease::Terms;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 #[test]
 fn records_are_read_before_owners() {
@@ -172,7 +177,7 @@ fn what_was_freed_since_the_ledger_was_read_is_not_given_back() {
     let world = world(&["a"]);
     pass(&world, &Bent::default(), Scope::default());
     let ledger = world.sim.all().into_iter().filter(|(kind, _)| *kind == CONFIG_MAP);
-    let stale: Vec<Object> = ledger.map(|(_, object)| (*object).clone()).collect();
+    let stale = ledger.map(|(_, object)| object).collect();
     // Then it is freed, a person wipes it from the machine, and a run that has read the ledger before finds it so.
     let page = CONFIG_MAP.at("mipam-system", &object_name("10.0.0.254".parse().unwrap()));
     world.edit(&page, |o| drop(o.ensure_object(&["data"]).shift_remove("10.0.0.254")));
@@ -230,23 +235,25 @@ fn an_address_that_somebody_else_came_to_have_is_not_given() {
     assert_eq!(outcome.report.problems.len(), 1, "both have it in the ledger: {:?}", outcome.report.problems);
 }
 
+/// A machine with three devices: its addresses are in two ledger objects.
+fn three_devices(name: &str) -> String {
+    machine(name)
+        .replace("[{networkName: lab}]", "[{networkName: lab}, {networkName: lab}, {networkName: lab}]")
+}
+
+fn page(world: &World, name: &str) -> Option<std::sync::Arc<Object>> {
+    world.sim.all().into_iter().find(|(k, o)| *k == CONFIG_MAP && o.name() == name).map(|(_, o)| o)
+}
+
 #[test]
 fn a_set_that_could_not_be_withdrawn_at_its_home_keeps_all_its_parts() {
-    let three = |name: &str| {
-        machine(name)
-            .replace("[{networkName: lab}]", "[{networkName: lab}, {networkName: lab}, {networkName: lab}]")
-    };
     let (home, other) =
         (object_name("10.0.0.254".parse().unwrap()), object_name("10.0.1.0".parse().unwrap()));
-    let page = |world: &World, name: &str| {
-        world.sim.all().into_iter().find(|(k, o)| *k == CONFIG_MAP && o.name() == name).map(|(_, o)| o)
-    };
     // A run dies when the set is recorded and not yet bound.
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let half_done = |at: usize| {
         let world = world(&[]);
-        world.create(&three("a"));
+        world.create(&three_devices("a"));
         runtime.block_on(world.pass(&Scope::default(), Some((at, Fault::CrashAfter))));
         page(&world, &other).is_some().then_some(world)
     };
@@ -257,4 +264,99 @@ fn a_set_that_could_not_be_withdrawn_at_its_home_keeps_all_its_parts() {
     let before = page(&world, &other);
     pass(&world, &Bent { refused: Some(home), ..Bent::default() }, Scope::default());
     assert_eq!(page(&world, &other), before, "whoever binds the set at its home counts on it");
+}
+
+#[test]
+fn a_home_is_not_withdrawn_before_all_that_hangs_on_it_stands_on_its_own() {
+    let (home, other) =
+        (object_name("10.0.0.254".parse().unwrap()), object_name("10.0.1.0".parse().unwrap()));
+    let world = world(&[]);
+    world.create(&three_devices("a"));
+    pass(&world, &Bent::default(), Scope::default());
+    let entry = |world: &World| page(world, &home).unwrap().0["data"]["10.0.0.254"].clone();
+    // Another run that saw the world differently has recorded an address in the place of the home, and was the one
+    // to write. Then the object of a part cannot be written.
+    let mut alone: Value = serde_json::from_str(entry(&world).as_str().unwrap()).unwrap();
+    alone.as_object_mut().unwrap().retain(|key, _| key != "set" && key != "bound");
+    world.edit(&CONFIG_MAP.at(NAMESPACE, &other), |o| o.0["data"]["10.0.1.1"] = json!(alone.to_string()));
+    world.edit(&MACHINE.at("ns", "a"), |o| {
+        o.0["spec"]["providerSpec"]["value"]["network"]["devices"][0]["ipAddrs"] = json!(["10.0.1.1/16"]);
+    });
+    let before = entry(&world);
+    assert!(before.as_str().unwrap().contains("\"set\""), "{before}");
+    pass(&world, &Bent { refused: Some(other), ..Bent::default() }, Scope::default());
+    assert_eq!(entry(&world), before, "10.0.1.0 hangs on it");
+    pass(&world, &Bent::default(), Scope::default());
+    assert!(entry(&world).as_str().unwrap().contains("cooling"), "{}", entry(&world));
+}
+
+/// A Lease that runs out when addresses are recorded and not yet written.
+struct RunsOut(Cell<bool>);
+
+impl Progress for RunsOut {
+    fn stage(&self, what: &str, _: usize) {
+        self.0.set(self.0.get() || what == "writing");
+    }
+
+    fn step(&self) {}
+}
+
+#[test]
+fn who_may_not_write_any_more_writes_no_more() {
+    let world = world(&["a"]);
+    let over = RunsOut(Cell::new(false));
+    let may = || !over.0.get();
+    let fenced = Fenced { inner: &world.sim, may: &may };
+    let pass_on = Pass { progress: &over, ..world.settings(&fenced, &Scope::default()) };
+    let runtime = runtime();
+    let outcome = runtime.block_on(pass_on.run(&|_| ())).unwrap();
+    assert!(page(&world, &object_name("10.0.0.254".parse().unwrap())).is_some(), "it is recorded");
+    assert_eq!(address(&world, "a"), None, "another one may be at work by then");
+    assert!(outcome.report.allocated.is_empty() && outcome.failures.len() == 1, "{:?}", outcome.failures);
+    pass(&world, &Bent::default(), Scope::default());
+    assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.254/16"));
+}
+
+#[test]
+fn a_leader_that_cannot_renew_stops_before_the_others_may_begin() {
+    let sim = SimCluster::new(&[LEASE, NAMESPACE_KIND]);
+    let clock = || "2026-01-01T00:00:00.000000Z".to_owned();
+    let seconds = Duration::from_secs;
+    let terms = Terms { lasts: seconds(15), renew_within: seconds(10), every: seconds(2) };
+    let runtime = runtime();
+    runtime.block_on(async {
+        let [first, second] = ["first", "second"].map(|me| Election::new(&sim, "mipam", me, terms, &clock));
+        first.attempt().await;
+        second.attempt().await;
+        for past in 0..=15 {
+            assert_eq!((first.leads(), second.leads()), (past < 10, false), "after {past} s");
+            tokio::time::advance(seconds(1)).await;
+            second.attempt().await;
+        }
+        assert!(!first.leads() && second.leads());
+    });
+}
+
+#[test]
+fn a_leader_that_ends_lets_go_of_a_lease_that_was_renewed_behind_its_back() {
+    let sim = SimCluster::new(&[LEASE, NAMESPACE_KIND]);
+    let second = Cell::new(10);
+    let clock = || format!("2026-01-01T00:00:{}.000000Z", second.replace(second.get() + 1));
+    let seconds = Duration::from_secs;
+    let terms = Terms { lasts: seconds(15), renew_within: seconds(10), every: seconds(2) };
+    let runtime = runtime();
+    runtime.block_on(async {
+        let [ends, renewed] = ["me", "me"].map(|me| Election::new(&sim, "mipam", me, terms, &clock));
+        ends.attempt().await;
+        // A renewal that was cut off before its answer came, and was done all the same.
+        renewed.attempt().await;
+        ends.resign().await.unwrap();
+        let next = Election::new(&sim, "mipam", "next", terms, &clock);
+        next.attempt().await;
+        assert!(next.leads(), "it waits for a Lease that nobody holds");
+        // What is another's by now is left alone.
+        ends.resign().await.unwrap();
+        next.attempt().await;
+        assert!(next.leads() && next.holder() == "next");
+    });
 }

@@ -1,6 +1,6 @@
 //! The figures for the admission policy: written when they change or have lived half of their life, not before.
 
-use super::stage::World;
+use super::stage::{World, runtime};
 use crate::scenario;
 use mipam::ledger::CONFIG_MAP;
 use mipam::model::parse_timestamp;
@@ -24,8 +24,7 @@ fn world() -> World {
 
 /// A pass, the pools that it left published and for how long from its time on.
 fn pass(world: &World) -> (Outcome, String, i64) {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let outcome = runtime.block_on(world.clean(&Scope::default())).unwrap();
     let all = world.sim.all();
     let (_, status) = all.iter().find(|(k, o)| *k == CONFIG_MAP && o.name() == STATUS).unwrap();
@@ -63,8 +62,7 @@ fn figures_are_no_part_of_the_ledger_and_nothing_is_published_unasked() {
     world.edit(&target, |o| o.ensure_object(&["data"]).clear());
     std::sync::Arc::make_mut(&mut world.config).publish = None;
     world.create(&machine("b"));
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let outcome = runtime.block_on(world.clean(&Scope::default())).unwrap();
     assert_eq!((outcome.report.allocated.len(), outcome.report.problems.len()), (1, 0));
     assert!(!outcome.changed.iter().filter_map(|c| c.after.as_ref()).any(|o| o.name() == STATUS));

@@ -16,6 +16,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::task::Poll;
+use tokio::runtime::Runtime;
 
 pub const NOW: i64 = 1_800_000_000;
 
@@ -30,6 +31,11 @@ pub fn kind_of(object: &Object) -> Kind {
     found.unwrap_or_else(|| panic!("no kind for {} {}", object.group(), object.kind()))
 }
 
+/// Time passes at once where everybody waits for it.
+pub fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
+}
+
 pub struct World {
     pub sim: SimCluster,
     pub config: Arc<Config>,
@@ -37,6 +43,8 @@ pub struct World {
     pub now: i64,
     /// A person has said `--force`.
     pub forced: bool,
+    /// A person has said `detach`.
+    pub leaving: bool,
 }
 
 impl World {
@@ -47,7 +55,14 @@ impl World {
     pub fn with(config: Config) -> Self {
         let sim = SimCluster::new(&kinds());
         let config = Arc::new(config);
-        Self { sim, config, checker: RefCell::default(), now: NOW, forced: false }
+        Self { sim, config, checker: RefCell::default(), now: NOW, forced: false, leaving: false }
+    }
+
+    /// The same world once more, on which something else can happen.
+    pub fn copy(&self) -> Self {
+        let (sim, config) = (self.sim.clone(), self.config.clone());
+        let checker = self.checker.clone();
+        Self { sim, config, checker, now: self.now, forced: self.forced, leaving: self.leaving }
     }
 
     pub fn create(&self, yaml: &str) {
@@ -92,7 +107,7 @@ impl World {
     /// The rules of a run that begins now.
     fn rules(&self) -> Rules {
         let mut rules = Rules::begin(&self.config, self.sim.version(), self.now);
-        rules.forced = self.forced;
+        (rules.forced, rules.leaving) = (self.forced, self.leaving);
         rules
     }
 
@@ -156,6 +171,7 @@ impl World {
             in_flight: 4,
             dry_run: false,
             progress: &Silent,
+            memory: None,
         }
     }
 

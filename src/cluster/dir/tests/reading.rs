@@ -6,7 +6,7 @@ use crate::cluster::dir::scan::Format;
 use proptest::prelude::*;
 
 fn machines(world: &World) -> Vec<String> {
-    names(&now(world.open().list(MACHINE)).unwrap())
+    names(&now(world.open().list(Feed::all(MACHINE))).unwrap())
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn namespaced_objects_without_a_namespace_live_in_default() {
         ("n.yaml", "apiVersion: v1\nkind: Node\nmetadata:\n  name: node\n  namespace: odd\n"),
     ]);
     let cluster = world.open();
-    assert_eq!(now(cluster.list(CONFIG_MAP)).unwrap()[0].namespace(), "default");
+    assert_eq!(now(cluster.list(Feed::all(CONFIG_MAP))).unwrap()[0].namespace(), "default");
     assert_eq!(now(cluster.get(&CONFIG_MAP.at("default", "a"))).unwrap().namespace(), "default");
     assert_eq!(now(cluster.get(&NODE.at("", "node"))).unwrap().name(), "node");
     annotate(&cluster, CONFIG_MAP, "default", "a");
@@ -128,7 +128,7 @@ fn the_last_finalizer_of_a_deleted_object_takes_it_along() {
     assert!(!world.dir().join("alone.yaml").exists());
     let c = format!("{}  finalizers: []\n", machine("c"));
     assert_eq!(world.text("many.yaml"), format!("{}---\n# about c\n{c}", machine("b0")));
-    assert_eq!(names(&now(cluster.list(MACHINE)).unwrap()), ["ns/b0", "ns/c", "ns/k"]);
+    assert_eq!(names(&now(cluster.list(Feed::all(MACHINE))).unwrap()), ["ns/b0", "ns/c", "ns/k"]);
     assert!(matches!(now(cluster.replace(MACHINE, &new_machine("a"))), Err(ClusterError::NotFound(_))));
 }
 
@@ -145,7 +145,7 @@ fn an_end_marker_that_parts_two_documents_stays_when_one_goes() {
     assert_eq!(world.text("first.yaml"), machine("b"));
     assert_eq!(world.text("middle.yaml"), format!("{}...\n{}", machine("c"), machine("e")));
     drop(cluster);
-    assert_eq!(names(&now(world.open().list(MACHINE)).unwrap()), ["ns/b", "ns/c", "ns/e"]);
+    assert_eq!(names(&now(world.open().list(Feed::all(MACHINE))).unwrap()), ["ns/b", "ns/c", "ns/e"]);
 }
 
 #[test]
@@ -232,13 +232,13 @@ fn kinds_are_served_by_a_document_a_definition_or_by_every_server() {
     assert_eq!(served(&[("empty.yaml", empty)])[0], "Machine");
 
     let cluster = World::with(&[("m.yaml", &machine("a"))]).open();
-    assert!(now(cluster.list(IP_ADDRESS)).unwrap().is_empty());
+    assert!(now(cluster.list(Feed::all(IP_ADDRESS))).unwrap().is_empty());
     assert!(matches!(now(cluster.get(&IP_ADDRESS.at("ns", "x"))), Err(ClusterError::NotServed(_))));
     assert!(matches!(now(cluster.get(&MACHINE.at("ns", "x"))), Err(ClusterError::NotFound(_))));
     assert!(matches!(now(cluster.get(&NODE.at("", "x"))), Err(ClusterError::NotFound(_))));
     let unknown = Kind { group: "", versions: &["v1"], kind: "Pod", plural: "pods", namespaced: true };
     assert!(now(cluster.served(&[unknown])).unwrap().is_empty());
-    assert!(matches!(now(cluster.list(unknown)), Err(ClusterError::NotServed(_))));
+    assert!(matches!(now(cluster.list(Feed::all(unknown))), Err(ClusterError::NotServed(_))));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn one_namespace_can_be_listed_alone() {
     };
     let world = World::with(&[("x.yaml", &[map("a", "a"), map("b", "b"), map("c", "a")].join("---\n"))]);
     let cluster = world.open();
-    assert_eq!(names(&now(cluster.list_in(CONFIG_MAP, "a")).unwrap()), ["a/a", "a/c"]);
+    assert_eq!(names(&now(cluster.list(Feed::within(CONFIG_MAP, "a"))).unwrap()), ["a/a", "a/c"]);
     assert_eq!(cluster.traffic().counts(), (1, 0));
 }
 

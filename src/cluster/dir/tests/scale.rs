@@ -8,9 +8,10 @@ fn pass(text: &str, count: usize) -> Duration {
     let world = World::with(&[("all.yaml", text)]);
     let start = Instant::now();
     let cluster = world.open();
-    let machines = now(cluster.list(MACHINE)).unwrap();
+    let machines = now(cluster.list(Feed::all(MACHINE))).unwrap();
     assert_eq!(machines.len(), count);
-    for mut machine in machines {
+    for machine in machines {
+        let mut machine = (*machine).clone();
         machine.annotate("changed", "by the test");
         now(cluster.replace(MACHINE, &machine)).unwrap();
     }

@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 use mipam::cluster::dir::{DirCluster, DirError, Mode};
 use mipam::cluster::{Answer, Cluster};
 use mipam::ledger::CONFIG_MAP;
-use mipam::model::{Kind, Object};
+use mipam::model::{Feed, Kind, Object};
 use std::path::Path;
 
 /// The first byte says which format the rest is in.
@@ -57,8 +57,8 @@ fn now<T>(answer: Answer<'_, T>) -> Result<T, mipam::cluster::ClusterError> {
 
 fn objects(cluster: &DirCluster) -> Vec<(Kind, Object)> {
     let served = now(cluster.served(&kinds())).unwrap();
-    let all = served.into_iter().map(|kind| (kind, now(cluster.list(kind)).unwrap()));
-    all.flat_map(|(kind, list)| list.into_iter().map(move |o| (kind, o))).collect()
+    let all = served.into_iter().map(|kind| (kind, now(cluster.list(Feed::all(kind))).unwrap()));
+    all.flat_map(|(kind, list)| list.into_iter().map(move |o| (kind, (*o).clone()))).collect()
 }
 
 /// Without its version, which every write moves.

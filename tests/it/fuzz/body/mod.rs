@@ -12,3 +12,4 @@ pub mod manifest;
 pub mod nad;
 pub mod objects;
 pub mod planner;
+pub mod review;

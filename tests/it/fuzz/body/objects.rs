@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) {
     let config = bytes.pick(&CONFIGS[..]);
     let mut observed = Observed::default();
     for kind in kinds() {
-        observed.insert(kind, Vec::new());
+        observed.insert(kind, Vec::<Object>::new());
     }
     for (kind, object) in bytes.some(8, object) {
         observed.insert(kind, vec![object]);

@@ -2,6 +2,7 @@
 //! to date from what the simulation says has changed, and each change is held against the world before it.
 
 mod blocks;
+mod kubevirt;
 mod mirror;
 mod rules;
 
@@ -69,7 +70,7 @@ impl Checker {
             let object = &event.object;
             tell_change(&self.world, &event);
             if blocks::concerns(&event) {
-                self.blocks.check(&event);
+                self.blocks.check(&event, rules);
             } else if event.kind.kind == "Machine" {
                 assert!(event.verb == Verb::Modified, "S5: {} was made or deleted", object.name());
                 let before =
@@ -104,6 +105,9 @@ impl Checker {
                 assert_eq!(same.count(), 1, "S1: {} is of an address that another one has", object.name());
                 self.is_recorded(object);
             } else {
+                if event.kind.kind == "IPAMClaim" {
+                    kubevirt::claim(sim, &event, rules);
+                }
                 if event.kind.kind == "IPAddressClaim" && event.verb == Verb::Modified {
                     claim(sim, object);
                 }
@@ -115,6 +119,7 @@ impl Checker {
                     "IPAddressClaim",
                     "InClusterIPPool",
                     "GlobalInClusterIPPool",
+                    "IPAMClaim",
                 ];
                 let ours = served.contains(&event.kind.kind) || object.name().starts_with("mipam-");
                 assert!(ours, "S5: {} was written", object.name());
@@ -146,6 +151,10 @@ impl Checker {
         // S5: what is paused, and what belongs to others, is never touched.
         assert!(!before.paused, "S5: {name} is paused and was written");
         assert_eq!(before.others, after.others, "S5: what belongs to others on {name}");
+        // Whoever waits is let go with an address, when it goes, or when a person insists.
+        let let_go = before.gated && !after.gated;
+        let served = after.deleting || !after.carried().is_empty() || after.devices.is_empty();
+        assert!(!let_go || served || rules.forced, "{name} was let go without an address");
         for (was, is) in before.devices.iter().zip(&after.devices) {
             if was == is {
                 continue;

@@ -15,12 +15,14 @@ pub struct Rules {
     pub now: i64,
     /// A person has taken the risk.
     pub forced: bool,
+    /// mipam goes for good: nothing is to wait for it any more.
+    pub leaving: bool,
 }
 
 impl Rules {
     /// The rules of a run that begins now.
     pub fn begin(config: &Arc<Config>, version: u64, now: i64) -> Self {
-        Self { config: config.clone(), fresh_since: version, now, forced: false }
+        Self { config: config.clone(), fresh_since: version, now, forced: false, leaving: false }
     }
 
     /// The run was shown something old: what it cannot have seen does not count.

@@ -53,18 +53,27 @@ fn the_simulation_lists_page_by_page_as_the_api_server_does() {
 #[test]
 fn the_simulation_collects_garbage_as_the_controller_does() {
     with_both(|real, sim, seed| {
-        garbage::story(sim, seed, || ());
-        sim.collect_garbage();
-        let wanted = garbage::left(sim);
-        // What the controller has not heard of before its owner goes, it cannot leave to itself.
-        garbage::story(real, seed, || std::thread::sleep(Duration::from_secs(2)));
-        let start = Instant::now();
-        while garbage::left(real) != wanted && start.elapsed() < Duration::from_secs(30) {
-            std::thread::sleep(Duration::from_millis(50));
+        let goes = garbage::make(sim, seed);
+        assert_eq!(garbage::make(real, seed), goes, "MIPAM_SIM_SEED={seed}");
+        for orphan in [false, true] {
+            garbage::go(sim, &goes, orphan);
+            sim.collect_garbage();
+            let wanted = garbage::left(sim);
+            // What the controller has not heard of before its owner goes, it cannot leave to itself.
+            garbage::heard(real);
+            garbage::go(real, &goes, orphan);
+            let start = Instant::now();
+            while garbage::left(real) != wanted && start.elapsed() < garbage::PATIENCE {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            // It must not go on from there either.
+            std::thread::sleep(Duration::from_millis(500));
+            assert_eq!(
+                wanted,
+                garbage::left(real),
+                "MIPAM_SIM_SEED={seed}: the simulation, and the controller"
+            );
         }
-        // It must not go on from there either.
-        std::thread::sleep(Duration::from_millis(500));
-        assert_eq!(wanted, garbage::left(real), "MIPAM_SIM_SEED={seed}: the simulation, and the controller");
     });
 }
 

@@ -6,15 +6,21 @@ use kube::Client;
 use mipam::cluster::kube::KubeCluster;
 use mipam::cluster::sim::{Deletion, Part, SimCluster, Verb};
 use mipam::cluster::{Cluster, ClusterError, EXPIRED};
-use mipam::model::{Kind, Object, ObjectRef};
+use mipam::model::{Feed, Kind, Object, ObjectRef};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
+use std::sync::Arc;
 
 /// An answer, or code and reason of a refusal.
 pub type Reply<T> = Result<T, String>;
 
 /// Names of objects, the version of the list, and what gets its next part.
 pub type Listed = (Vec<String>, String, Option<String>);
+
+/// The objects of a list.
+fn owned(objects: Vec<Arc<Object>>) -> Vec<Object> {
+    objects.into_iter().map(Arc::unwrap_or_clone).collect()
+}
 
 pub trait Server {
     fn create(&self, kind: Kind, object: &Object) -> Reply<Object>;
@@ -67,7 +73,7 @@ impl Server for SimCluster {
     }
 
     fn list(&self, kind: Kind) -> Vec<Object> {
-        now(self.list_in(kind, NAMESPACE)).unwrap()
+        owned(now(Cluster::list(self, Feed::within(kind, NAMESPACE))).unwrap())
     }
 
     fn page(&self, kind: Kind, limit: usize, token: Option<&str>) -> Reply<Listed> {
@@ -165,7 +171,7 @@ impl Server for Real<'_> {
     }
 
     fn list(&self, kind: Kind) -> Vec<Object> {
-        self.bed.block_on(self.kube.list_in(kind, NAMESPACE)).unwrap()
+        owned(self.bed.block_on(self.kube.list(Feed::within(kind, NAMESPACE))).unwrap())
     }
 
     fn page(&self, kind: Kind, limit: usize, token: Option<&str>) -> Reply<Listed> {

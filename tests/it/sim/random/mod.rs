@@ -14,12 +14,16 @@ mod setup;
 pub mod tale;
 
 use super::check::Checker;
-use super::stage::{NOW, kinds};
-use act::{Act, Random};
+use super::stage::{NOW, kinds, runtime};
+use act::Act;
+pub use act::Random;
 use ending::End;
 use fleet::Fleet;
 use mipam::cluster::sim::SimCluster;
+use mipam::config::Config;
 use mipam::model::Kind;
+use mipam::pass::{Memory, Outcome, Pass, Silent};
+use mipam::plan::Scope;
 use people::Touched;
 use runs::{Run, Stepping, World};
 use setup::Setup;
@@ -59,6 +63,8 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
     let mut now = NOW;
     let mut runs: [Option<Run>; 3] = [None, None, None];
     let mut requests = 0;
+    // The first one is a process that goes on and remembers; the others know nothing when they begin.
+    let mut remembers: Option<(Setup, Rc<RefCell<Memory>>)> = None;
     for act in acts {
         let setup = setups.last().expect("a setup").clone();
         tale::tell(|| format!("  {act:?}"));
@@ -74,16 +80,23 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
                 let slot = &mut runs[run as usize];
                 let running = slot.get_or_insert_with(|| {
                     let setup = if laptop && run == 2 { setup.laptop() } else { setup };
-                    Run::begin(&world, &setup.config(), now)
+                    let memory = (run == 0).then(|| {
+                        let same = remembers.take().filter(|(before, _)| *before == setup);
+                        remembers.insert(same.unwrap_or_else(|| (setup.clone(), Rc::default()))).1.clone()
+                    });
+                    Run::begin(&world, &setup.config(), now, memory)
                 });
                 match running.step(trouble).await {
                     Stepping::On => {}
                     Stepping::Dead => *slot = None,
                     Stepping::Over(outcome) => {
-                        tale::tell(|| match *outcome {
+                        tale::tell(|| match &*outcome {
                             Ok(_) => "      the run is over".to_owned(),
                             Err(error) => format!("      the run fails: {error}"),
                         });
+                        if let (Ok(outcome), Some((_, memory)), 0) = (*outcome, &remembers, run) {
+                            memory.replace(Memory::of(outcome.sight));
+                        }
                         *slot = None;
                     }
                 }
@@ -102,8 +115,7 @@ async fn live(seed: u64, acts: &[Act], faults: bool) -> End {
 }
 
 fn attempt(seed: u64, acts: &[Act]) -> Result<(), String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = runtime();
     let both = || {
         let faulty = runtime.block_on(live(seed, acts, true));
         let clean = runtime.block_on(live(seed, acts, false));
@@ -183,4 +195,65 @@ fn no_world_breaks_a_guarantee() {
         story.len(),
         again.unwrap_or_default(),
     );
+}
+
+/// What a pass would do, down to every byte that it would write.
+fn said(outcome: &Outcome) -> String {
+    let report = mipam::model::ReconcileReport { reads: 0, writes: 0, ..outcome.report.clone() };
+    let changed: Vec<_> = outcome.changed.iter().map(|c| (&c.before, &c.after)).collect();
+    format!("{report:#?}\n{:#?}\n{changed:#?}", outcome.warnings)
+}
+
+#[test]
+fn a_pass_that_remembers_decides_what_one_does_that_reads_everything() {
+    const WORLDS: u64 = 40;
+    let mut compared = 0;
+    for seed in 1..=WORLDS {
+        let sim = SimCluster::new(&served(seed));
+        let (mut setup, mut touched, mut now) = (Setup::of(seed), Touched::new(), NOW);
+        let mut config = setup.config();
+        let memory = RefCell::new(Memory::default());
+        let runtime = runtime();
+        let pass = |config: &Config, now, dry_run, memory| {
+            let scope = Scope::default();
+            let progress = &Silent;
+            let pass = Pass { cluster: &sim, config, scope, now, in_flight: 3, dry_run, progress, memory };
+            runtime.block_on(pass.run(&|_| ()))
+        };
+        for act in story(seed) {
+            match act {
+                Act::Request { .. } => {
+                    let afresh = pass(&config, now, true, None);
+                    let remembering = pass(&config, now, true, Some(&memory));
+                    match (afresh, remembering) {
+                        (Ok(afresh), Ok(remembering)) => {
+                            assert_eq!(said(&remembering), said(&afresh), "seed {seed}");
+                            memory.replace(Memory::of(remembering.sight));
+                            compared += 1;
+                        }
+                        (Err(afresh), Err(remembering)) => {
+                            assert_eq!(remembering.to_string(), afresh.to_string(), "seed {seed}");
+                        }
+                        (afresh, remembering) => panic!("seed {seed}: {afresh:?} and {remembering:?}"),
+                    }
+                    // What is remembered was written by this process, or by another one since.
+                    if compared % 2 == 0 {
+                        let _ = pass(&config, now, false, None);
+                    } else if let Ok(outcome) = pass(&config, now, false, Some(&memory)) {
+                        memory.replace(Memory::of(outcome.sight));
+                    }
+                }
+                Act::Kill { .. } => {}
+                Act::Clock { seconds } => now += i64::from(seconds),
+                Act::Edit { pool, how } => {
+                    if let Some(edited) = setup.edited(pool, how) {
+                        (setup, config) = (edited.clone(), edited.config());
+                        memory.take();
+                    }
+                }
+                user => people::act(&sim, Fleet::of(seed), &setup, user, &mut touched),
+            }
+        }
+    }
+    assert!(compared > 1_000, "only {compared} passes were compared");
 }

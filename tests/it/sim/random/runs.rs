@@ -5,9 +5,9 @@ use crate::sim::check::{Checker, Rules};
 use mipam::cluster::sim::{Delivery, SimCluster};
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::config::Config;
-use mipam::model::{Kind, Object, ObjectRef, Sign};
+use mipam::model::{Feed, Kind, Object, ObjectRef};
 use mipam::observe::ObserveError;
-use mipam::pass::{Outcome, Pass, Silent};
+use mipam::pass::{Memory, Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
@@ -88,20 +88,19 @@ impl Stepped {
     }
 
     /// As it was at a version; with a seed, as a cache has it that was filled then.
-    fn as_of(&self, kind: Kind, version: u64, seed: Option<u8>) -> Result<Vec<Object>, ClusterError> {
-        let sim = &self.world.sim;
-        let old = match seed {
-            None => sim.list_as_of(kind, "", version)?,
+    fn as_of(&self, feed: Feed, version: u64, seed: Option<u8>) -> Result<Vec<Arc<Object>>, ClusterError> {
+        let (sim, kind, namespace) = (&self.world.sim, feed.kind, feed.namespace);
+        match seed {
+            None => sim.list_as_of(kind, namespace, version),
             Some(seed) => {
                 let mut random = Random(seed.into());
-                sim.cached(kind, "", version, || match random.below(4) {
+                sim.cached(kind, namespace, version, || match random.below(4) {
                     0 => Delivery::Dropped,
                     1 => Delivery::Repeated,
                     _ => Delivery::Once,
-                })?
+                })
             }
-        };
-        Ok(old.iter().map(|o| (**o).clone()).collect())
+        }
     }
 }
 
@@ -115,20 +114,14 @@ impl Cluster for Stepped {
         Box::pin(self.request(false, self.world.sim.served(kinds), never))
     }
 
-    fn list(&self, kind: Kind) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.request(false, self.world.sim.list(kind), move |v, seed| self.as_of(kind, v, seed)))
-    }
-
-    fn list_in<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Object>> {
-        // The ledger: an old one is noticed by its version, and nobody keeps it in a cache.
-        let stale = move |version, seed: Option<u8>| match seed {
-            None => {
-                let old = self.world.sim.list_as_of(kind, namespace, version)?;
-                Ok(old.iter().map(|o| (**o).clone()).collect())
-            }
-            Some(_) => never(version, seed),
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        let stale = move |version, seed: Option<u8>| match (feed.sign, seed) {
+            (Some(_), _) => never(version, seed),
+            // The ledger: an old one is noticed by its version, and nobody keeps a part of it longer than another.
+            (None, Some(_)) if !feed.namespace.is_empty() => never(version, seed),
+            (None, _) => self.as_of(feed, version, seed),
         };
-        Box::pin(self.request(false, self.world.sim.list_in(kind, namespace), stale))
+        Box::pin(self.request(false, self.world.sim.list(feed), stale))
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
@@ -141,10 +134,6 @@ impl Cluster for Stepped {
 
     fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
         Box::pin(self.request(true, self.world.sim.replace(kind, object), never))
-    }
-
-    fn list_signed(&self, kind: Kind, sign: Sign) -> Answer<'_, Vec<Object>> {
-        Box::pin(self.request(false, self.world.sim.list_signed(kind, sign), never))
     }
 
     fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
@@ -181,7 +170,13 @@ pub enum Stepping {
 }
 
 impl Run {
-    pub fn begin(world: &Rc<World>, config: &Arc<Config>, now: i64) -> Self {
+    /// A pass of a process that may remember the one before.
+    pub fn begin(
+        world: &Rc<World>,
+        config: &Arc<Config>,
+        now: i64,
+        memory: Option<Rc<RefCell<Memory>>>,
+    ) -> Self {
         let ticket = Rc::new(Ticket::default());
         let rules = Rules::begin(config, world.sim.version(), now);
         let cluster = Stepped { world: world.clone(), ticket: ticket.clone(), rules: RefCell::new(rules) };
@@ -195,6 +190,7 @@ impl Run {
                 in_flight: 3,
                 dry_run: false,
                 progress: &Silent,
+                memory: memory.as_deref(),
             };
             pass.run(&|_| ()).await
         });
@@ -223,7 +219,7 @@ impl Run {
 
     /// A whole pass without faults.
     pub async fn whole(world: &Rc<World>, config: &Arc<Config>, now: i64) -> Result<Outcome, ObserveError> {
-        let mut run = Self::begin(world, config, now);
+        let mut run = Self::begin(world, config, now, None);
         loop {
             if let Stepping::Over(outcome) = run.step(Trouble::None).await {
                 return *outcome;

@@ -1,0 +1,217 @@
+//! One list that a watch keeps up to date: what was told, what this process has written and is yet to be told of, and
+//! whether anything has changed that somebody else did.
+
+use crate::cluster::{ClusterError, News};
+use crate::model::{Kind, LEASE, NODE, Object};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+type Place = (String, String);
+
+/// What is known of the objects of one feed.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    kind: Kind,
+    objects: BTreeMap<Place, Arc<Object>>,
+    /// The version up to which everything was told; `None` before the first list.
+    at: Option<u64>,
+    /// Why nothing can be told at the moment.
+    trouble: Option<ClusterError>,
+    /// Versions that this process has written and that were not told yet.
+    owed: BTreeSet<u64>,
+    /// Objects that this process has deleted, by their uid, and that were not told to be gone.
+    leaving: BTreeMap<Place, String>,
+    /// A write has met something newer than what was told up to here.
+    doubted: Option<u64>,
+    /// What was told that this process has not written, as far as it knows.
+    strange: BTreeSet<u64>,
+    /// Something has changed, whoever did it.
+    stirred: bool,
+}
+
+/// How much a shelf can be relied on.
+pub(super) enum Standing {
+    /// It is what the server had at a moment after all that this process wrote.
+    Current(Vec<Arc<Object>>),
+    /// It will be, as soon as its watch has told a little more.
+    Behind,
+    /// The server has refused it.
+    Refused(ClusterError),
+    /// Only the server knows.
+    Unknown,
+}
+
+impl Shelf {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            objects: BTreeMap::new(),
+            at: None,
+            trouble: None,
+            owed: BTreeSet::new(),
+            leaving: BTreeMap::new(),
+            doubted: None,
+            strange: BTreeSet::new(),
+            stirred: false,
+        }
+    }
+
+    /// Was all of it told once, or can it not be told?
+    pub(super) fn is_begun(&self) -> bool {
+        self.at.is_some() || self.trouble.is_some()
+    }
+
+    /// Was all of it told at least once, and can more be told?
+    pub(super) fn trouble(&self) -> Result<(), String> {
+        match (&self.trouble, self.at) {
+            (Some(error), _) => Err(error.to_string()),
+            (None, None) => Err(format!("{} are not read yet", self.kind.resource())),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
+    pub(super) fn standing(&self) -> Standing {
+        match &self.trouble {
+            Some(error @ ClusterError::Forbidden { .. }) => return Standing::Refused(error.clone()),
+            None if self.at.is_some() => {}
+            _ => return Standing::Unknown,
+        }
+        if self.owed.is_empty() && self.leaving.is_empty() && self.doubted.is_none() {
+            return Standing::Current(self.objects.values().cloned().collect());
+        }
+        Standing::Behind
+    }
+
+    /// Takes note of what a watch tells.
+    pub(super) fn tell(&mut self, news: Result<News, ClusterError>) {
+        let news = match news {
+            Ok(news) => news,
+            Err(error) => {
+                self.trouble = Some(error);
+                return;
+            }
+        };
+        self.trouble = None;
+        match news {
+            News::All(objects, version) => {
+                let fresh: BTreeMap<Place, Arc<Object>> =
+                    objects.into_iter().map(|o| (place(&o), o)).collect();
+                let same = fresh.len() == self.objects.len()
+                    && fresh.iter().all(|(at, now)| {
+                        self.objects.get(at).is_some_and(|old| !matters(self.kind, old, now))
+                    });
+                self.stirred |= !same || self.at.is_none();
+                self.objects = fresh;
+                self.reached(version.parse().ok());
+                self.leaving.retain(|at, uid| self.objects.get(at).is_some_and(|o| o.uid() == uid));
+            }
+            News::Now(object) => {
+                let version = version(&object);
+                let old = self.objects.insert(place(&object), object.clone());
+                let ours = version.is_some_and(|v| self.owed.contains(&v));
+                if !ours && old.is_none_or(|old| matters(self.kind, &old, &object)) {
+                    match version {
+                        Some(version) => drop(self.strange.insert(version)),
+                        None => self.stirred = true,
+                    }
+                }
+                self.reached(version);
+            }
+            News::Gone(object) => {
+                let at = place(&object);
+                self.objects.remove(&at);
+                self.stirred |= self.leaving.remove(&at).is_none();
+                self.reached(version(&object));
+            }
+            News::UpTo(version) => self.reached(version.parse().ok()),
+        }
+    }
+
+    fn reached(&mut self, version: Option<u64>) {
+        self.at = version;
+        if let Some(version) = version {
+            self.owed.retain(|owed| *owed > version);
+            self.doubted.take_if(|doubted| *doubted < version);
+        }
+    }
+
+    /// Takes note of what this process has made of an object.
+    pub(super) fn wrote(&mut self, object: &Object) {
+        let Some(version) = version(object) else { return };
+        if object.deleting() && object.array("/metadata/finalizers").is_empty() {
+            self.deleted(place(object), object.uid());
+        } else if self.at.is_some_and(|at| at >= version) {
+            self.strange.remove(&version);
+        } else {
+            self.owed.insert(version);
+        }
+    }
+
+    /// Takes note that this process has deleted an object.
+    pub(super) fn deleted(&mut self, at: Place, uid: &str) {
+        if self.objects.get(&at).is_some_and(|o| uid.is_empty() || o.uid() == uid) {
+            self.leaving.insert(at, uid.to_owned());
+        }
+    }
+
+    /// A write was refused because of something newer.
+    pub(super) fn doubt(&mut self) {
+        self.doubted = self.at;
+    }
+
+    /// The server was asked instead: there is nothing left to wait for.
+    pub(super) fn asked_instead(&mut self) {
+        self.owed.clear();
+        self.leaving.clear();
+        self.doubted = None;
+    }
+
+    /// All changes up to now are known to whoever asks.
+    pub(super) fn seen(&mut self) {
+        self.strange.clear();
+        self.stirred = false;
+    }
+
+    /// Has anything changed since [`Shelf::seen`], that this process has not done itself?
+    pub(super) fn is_stirred(&self) -> bool {
+        self.stirred || !self.strange.is_empty()
+    }
+}
+
+pub(super) fn place(object: &Object) -> Place {
+    (object.namespace().to_owned(), object.name().to_owned())
+}
+
+fn version(object: &Object) -> Option<u64> {
+    object.resource_version().parse().ok()
+}
+
+/// Could a pass decide otherwise because of this change? Signs of life could not.
+fn matters(kind: Kind, old: &Object, now: &Object) -> bool {
+    if old.resource_version() == now.resource_version() && old.uid() == now.uid() {
+        return false;
+    }
+    let differs = |part: &str| old.0.get(part) != now.0.get(part);
+    if kind == LEASE {
+        return old.text("/spec/holderIdentity") != now.text("/spec/holderIdentity");
+    }
+    let rest = |object: &Object| -> Vec<(String, Value)> {
+        let map = object.0.as_object().into_iter().flatten();
+        let other = map
+            .filter(|(key, _)| !["metadata", "spec", "status", "kind", "apiVersion"].contains(&key.as_str()));
+        other.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let status = |object: &Object| match kind {
+        NODE => object.at("/status/addresses").cloned(),
+        _ => object.at("/status").cloned(),
+    };
+    differs("spec") || status(old) != status(now) || meta(old) != meta(now) || rest(old) != rest(now)
+}
+
+/// What of the metadata can matter.
+fn meta(object: &Object) -> Option<Vec<(&String, &Value)>> {
+    let map = object.0.get("metadata")?.as_object()?;
+    let idle = ["resourceVersion", "managedFields", "generation"];
+    Some(map.iter().filter(|(key, _)| !idle.contains(&key.as_str())).collect())
+}

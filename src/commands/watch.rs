@@ -1,0 +1,184 @@
+//! `mipam reconcile --watch`: one pass after the other, until it is told to end.
+
+use super::context::{Context, now};
+use super::{ExitStatus, Failure, reconcile};
+use crate::cli::Reconcile;
+use crate::cluster::Cluster;
+use crate::cluster::dir::Mode;
+use crate::config::Config;
+use crate::model::{PendingLine, Problem, Seconds};
+use crate::observe::ObserveError;
+use crate::pass::Outcome;
+use crate::plan::Scope;
+use crate::watch::{self, Host, Settings, probes};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How often is looked whether the configuration has changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
+    let options = &command.watching;
+    let cluster = context.cluster(Mode::ReadOnly).await?;
+    // What is wrong with the configuration is said before anything begins.
+    let config = reconcile::config(context, command, &*cluster).await?;
+    context.remark(&config);
+    let scope = context.scope(&config)?;
+    let told = Arc::new(probes::Told::default());
+    told.unready(Some("nothing was read yet".to_owned()));
+    let listener =
+        probes::listen("--health-probe-address", &options.health_probe_address).await.map_err(|why| {
+            Failure::error(why)
+                .hint("another program may use that port: choose one with --health-probe-address")
+        })?;
+    let settings = Settings {
+        cluster: &*cluster,
+        in_flight: usize::from(command.max_in_flight),
+        resync: options.resync,
+        lease: options
+            .enable_leader_election
+            .then(|| (options.leader_elect_resource_name.clone(), options.terms())),
+        me: identity(),
+        told: told.clone(),
+    };
+    let watcher = Watcher {
+        context,
+        command,
+        cluster: &*cluster,
+        looked: Cell::new(Instant::now()),
+        text: RefCell::new(Some(format!("{config:?}"))),
+        first: RefCell::new(Some((config, scope))),
+        faulty: RefCell::default(),
+        said: RefCell::default(),
+        failed: RefCell::default(),
+    };
+    let served = tokio::spawn(probes::serve(listener, told));
+    watch::run(&settings, &watcher, stop()).await;
+    served.abort();
+    Ok(ExitStatus::Fine)
+}
+
+/// Ready when the process is told to end.
+async fn stop() {
+    let interrupted = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    if let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = interrupted => {}
+            _ = term.recv() => {}
+        }
+        return;
+    }
+    // Where that cannot be asked, there is nothing to wait for but the other.
+    let _ = interrupted.await;
+}
+
+/// What this process calls itself: the host, so that a person knows it, and a number that no other one has.
+fn identity() -> String {
+    let host = std::env::var("HOSTNAME").ok().filter(|h| !h.is_empty());
+    let host = host.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let host = host.map_or_else(|| "mipam".to_owned(), |h| h.trim().to_owned());
+    format!("{host}_{:016x}", crate::cluster::random())
+}
+
+struct Watcher<'a> {
+    context: &'a Context<'a>,
+    command: &'a Reconcile,
+    cluster: &'a dyn Cluster,
+    /// When the configuration was last read.
+    looked: Cell<Instant>,
+    /// The configuration that is in use, to see whether it has changed.
+    text: RefCell<Option<String>>,
+    first: RefCell<Option<(Config, Scope)>>,
+    /// What was last said about a configuration that cannot be used.
+    faulty: RefCell<Option<String>>,
+    /// What waited and what was wrong when that was last printed.
+    said: RefCell<(Vec<PendingLine>, Vec<Problem>)>,
+    /// Why passes failed when that was last printed.
+    failed: RefCell<Option<String>>,
+}
+
+impl Watcher<'_> {
+    async fn read(&self) -> Result<(Config, Scope), Failure> {
+        let config = reconcile::config(self.context, self.command, self.cluster).await?;
+        let scope = self.context.scope(&config)?;
+        Ok((config, scope))
+    }
+}
+
+impl Host for Watcher<'_> {
+    async fn config(&self) -> Option<(Config, Scope)> {
+        if let Some(first) = self.first.borrow_mut().take() {
+            return Some(first);
+        }
+        if self.looked.get().elapsed() < LOOK_AGAIN {
+            return None;
+        }
+        self.looked.set(Instant::now());
+        let printer = self.context.printer;
+        match self.read().await {
+            Ok((config, scope)) => {
+                let text = Some(format!("{config:?}"));
+                self.faulty.borrow_mut().take();
+                if *self.text.borrow() == text {
+                    return None;
+                }
+                self.say("the configuration has changed, and is used from now on");
+                self.context.remark(&config);
+                *self.text.borrow_mut() = text;
+                Some((config, scope))
+            }
+            Err(failure) => {
+                let mut faulty = self.faulty.borrow_mut();
+                if faulty.as_ref() != Some(&failure.message) {
+                    printer.error(&failure.message);
+                    self.say("the configuration is used as it was before");
+                    *faulty = Some(failure.message);
+                }
+                None
+            }
+        }
+    }
+
+    fn now(&self) -> Seconds {
+        self.context.lent.map_or_else(now, |(_, now)| now)
+    }
+
+    fn stamp(&self) -> String {
+        format!("{:.6}", jiff::Timestamp::now())
+    }
+
+    fn ended(&self, outcome: &Outcome) {
+        let printer = self.context.printer;
+        outcome.notes.iter().for_each(|note| printer.note(note));
+        reconcile::failed(printer, &outcome.failures);
+        self.failed.borrow_mut().take();
+        let report = &outcome.report;
+        let findings = (report.pending.clone(), report.problems.clone());
+        let news = !report.allocated.is_empty() || !report.released.is_empty() || !report.claims.is_empty();
+        if !news && *self.said.borrow() == findings {
+            return;
+        }
+        *self.said.borrow_mut() = findings;
+        outcome.warnings.iter().for_each(|warning| printer.warn(warning));
+        // A reader that has gone away has seen what it wanted, and a full disk must stop nobody's addresses.
+        if let Err(error) = reconcile::tell(printer, report, false) {
+            printer.error(&format!("cannot print the report: {error}"));
+        }
+    }
+
+    fn failed(&self, error: &ObserveError) {
+        let text = error.to_string();
+        let mut failed = self.failed.borrow_mut();
+        if failed.as_ref() != Some(&text) {
+            self.context.printer.error(&text);
+            *failed = Some(text);
+        }
+    }
+
+    fn say(&self, text: &str) {
+        self.context.printer.aside(&format!("{text}\n"));
+    }
+}

@@ -1,0 +1,74 @@
+//! A cluster on which nothing is written by a process that may not: one whose Lease has run out, or that is to end.
+//! Writes under way are not cut off; no new one begins.
+
+use crate::cluster::{Answer, Cluster, ClusterError, Traffic, Watch};
+use crate::model::{Feed, Kind, Object, ObjectRef};
+use std::future::ready;
+use std::sync::Arc;
+
+/// What is said of a write that was held back.
+pub const HELD_BACK: &str = "this process may not write any more: it is to end, or another one is at work";
+
+/// Wraps another cluster.
+pub struct Fenced<'c> {
+    /// What is wrapped.
+    pub inner: &'c dyn Cluster,
+    /// May something be written at this moment?
+    pub may: &'c dyn Fn() -> bool,
+}
+
+impl Fenced<'_> {
+    fn guard<'a, T: 'a>(&self, write: impl FnOnce() -> Answer<'a, T>) -> Answer<'a, T> {
+        if (self.may)() { write() } else { Box::pin(ready(Err(ClusterError::Other(HELD_BACK.to_owned())))) }
+    }
+}
+
+impl Cluster for Fenced<'_> {
+    fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>> {
+        self.inner.served(kinds)
+    }
+
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+        self.inner.list(feed)
+    }
+
+    fn watch(&self, feed: Feed) -> Watch<'_> {
+        self.inner.watch(feed)
+    }
+
+    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+        self.inner.list_uncached(feed)
+    }
+
+    fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {
+        self.inner.get(target)
+    }
+
+    fn create<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        self.guard(|| self.inner.create(kind, object))
+    }
+
+    fn replace<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        self.guard(|| self.inner.replace(kind, object))
+    }
+
+    fn replace_status<'a>(&'a self, kind: Kind, object: &'a Object) -> Answer<'a, Object> {
+        self.guard(|| self.inner.replace_status(kind, object))
+    }
+
+    fn delete<'a>(&'a self, target: &'a ObjectRef, uid: &'a str) -> Answer<'a, Option<Object>> {
+        self.guard(|| self.inner.delete(target, uid))
+    }
+
+    fn settle(&self) -> Answer<'_, ()> {
+        self.inner.settle()
+    }
+
+    fn announce<'a>(&'a self, event: &'a Object) -> Answer<'a, ()> {
+        self.guard(|| self.inner.announce(event))
+    }
+
+    fn traffic(&self) -> &Traffic {
+        self.inner.traffic()
+    }
+}
