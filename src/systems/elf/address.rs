@@ -107,7 +107,7 @@ pub(super) fn give(claim: &Claim, given: &[Given], scene: &Scene<'_>) -> Chain {
     chain.push(claim::bind(object, &claim.owner, &name, scene.observed));
     let whose =
         For::of(object).and_then(|whose| Some((scene.observed.find(&whose.machine())?, whose.device)));
-    chain.extend(whose.map(|(m, device)| machine::fill(m, device, given.address.to_string(), part)));
+    chain.extend(whose.map(|(m, device)| machine::fill(m, device, object, given.address.to_string(), part)));
     chain
 }
 

@@ -3,6 +3,7 @@
 use super::address::{self, update};
 use super::index::{For, Index};
 use super::pool::Parsed;
+use super::withdraw::{is_withdrawn, withdraw};
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
 use crate::model::{
@@ -41,18 +42,11 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         let claim = IP_CLAIM.at(object.namespace(), object.name());
         survey.problems.push(Problem::new("Orphaned", &claim, message));
     }
-    if object.deleting() {
-        if only_ours(object) && pause.is_none() {
-            let mut writes = go(object, &addresses);
-            if let (Some(machine), Some(whose), None) = (machine, &whose, &index.left_to)
-                && let Some(first) = machine::withdraw(machine, whose.device, object)
-            {
-                if machine::pause(machine, index).is_some() {
-                    return;
-                }
-                writes.insert(0, first);
-            }
-            survey.chores.push(Chore { owner, writes, when: When::Before });
+    // What was taken from a machine goes, whatever became of the run that took it.
+    let taken = machine.is_some_and(|m| index.left_to.is_none() && is_withdrawn(m, object.uid()));
+    if object.deleting() || taken {
+        if pause.is_none() {
+            survey.chores.extend(leave(object, owner, machine.zip(whose), &addresses, index));
         }
         return;
     }
@@ -105,6 +99,35 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             survey.chores.push(Chore { writes: vec![failed(&owner, &message)], owner, when: When::After });
         }
     }
+}
+
+/// How a claim goes: not before its machine knows, where that still waits for its address.
+fn leave(
+    object: &Object,
+    owner: Arc<Owner>,
+    from: Option<(&Object, For)>,
+    addresses: &[&Object],
+    index: &Index<'_>,
+) -> Option<Chore> {
+    let mut writes = Vec::new();
+    if let Some((machine, whose)) = from.filter(|_| index.left_to.is_none())
+        && let Some(first) = withdraw(machine, whose.device, object)
+    {
+        if machine::pause(machine, index).is_some() {
+            return None;
+        }
+        writes.push(first);
+    }
+    if !object.deleting() {
+        writes.push(delete(object));
+    }
+    if only_ours(object) {
+        writes.extend(go(object, addresses));
+    } else if object.deleting() {
+        // Whoever else holds it still uses its address.
+        return None;
+    }
+    Some(Chore { owner, writes, when: When::Before })
 }
 
 /// Why a claim must be left alone, also where it is being deleted.
@@ -200,6 +223,12 @@ pub(super) fn failed(owner: &Arc<Owner>, message: &str) -> Write {
         Edited::To(Box::new(edited))
     };
     update(owner, Action::UpdateStatus(Edit::new(edit)))
+}
+
+/// Deletes a claim.
+pub(super) fn delete(claim: &Object) -> Write {
+    let target = IP_CLAIM.at(claim.namespace(), claim.name());
+    Write { target, uid: claim.uid().to_owned(), action: Action::Delete }
 }
 
 /// Lets a claim go that is being deleted: its records first, then its finalizer.

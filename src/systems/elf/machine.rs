@@ -4,6 +4,7 @@
 use super::claim;
 use super::index::Index;
 use super::select::CLONED_FROM;
+use super::withdraw::{is_withdrawn, unless_withdrawn};
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, MACHINE, NAME, opening};
 use crate::addr::parse_address;
 use crate::model::{
@@ -19,10 +20,6 @@ pub(super) const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-
 
 /// CAPE's: as long as it is there, the virtual machine may run.
 const CAPE: &str = "elfmachine.infrastructure.cluster.x-k8s.io";
-
-/// The uid of the claim that was last taken from a machine which waited. Whoever had decided to write to the machine
-/// before that sees that it has changed, and does not: the address may be another's by then.
-const WITHDRAWN: &str = "mipam.io/withdrawn";
 
 pub(super) const DEVICES: &str = "/spec/network/devices";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
@@ -52,9 +49,10 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         return;
     }
     for device in waiting {
-        if let Some((_, claim)) = claims.iter().find(|(d, c)| *d == device && !c.deleting()) {
+        let stays = |c: &Object| !c.deleting() && !is_withdrawn(object, c.uid());
+        if let Some((_, claim)) = claims.iter().find(|(d, c)| *d == device && stays(c)) {
             match index.addresses_of(claim).first() {
-                Some(address) => match from_record(object, device, address) {
+                Some(address) => match from_record(object, device, claim, address) {
                     Ok(write) => {
                         let writes = vec![hold(object), write];
                         survey.chores.push(Chore { owner: owner.clone(), writes, when: When::After });
@@ -85,7 +83,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
 }
 
 /// Does this device wait for an address?
-fn wants(object: &Object, device: usize) -> bool {
+pub(super) fn wants(object: &Object, device: usize) -> bool {
     let device = &object.array(DEVICES)[device];
     device.get("networkType").and_then(Value::as_str) == Some("IPV4") && is_empty(device.get("ipAddrs"))
 }
@@ -190,8 +188,7 @@ fn leave(object: &Object, index: &Index<'_>) -> Chain {
     let claims = index.claims_for(object).iter().map(|(_, claim)| *claim);
     let mut chain = Chain::new();
     for claim in claims.clone() {
-        let target = IP_CLAIM.at(claim.namespace(), claim.name());
-        chain.push(Write { target, uid: claim.uid().to_owned(), action: Action::Delete });
+        chain.push(claim::delete(claim));
         if index.serves && claim::only_ours(claim) {
             chain.extend(claim::go(claim, &index.addresses_of(claim)));
         }
@@ -212,31 +209,8 @@ struct Setting {
     nameservers: Vec<String>,
 }
 
-/// What comes before a claim lets go of its address: nobody may write that to the machine any more, which waits for it
-/// still. `None`: there is nothing to be written to it.
-pub(super) fn withdraw(object: &Object, device: usize, claim: &Object) -> Option<Write> {
-    let waits = move |object: &Object| {
-        let there = object.array(DEVICES).len() > device;
-        there && wants(object, device) && !object.deleting() && paused(object).is_none()
-    };
-    let uid = claim.uid().to_owned();
-    let edit = move |object: &Object| {
-        if object.annotation(WITHDRAWN) == Some(&uid) {
-            return Edited::Already;
-        }
-        if !waits(object) {
-            return Edited::Moot;
-        }
-        let mut edited = object.clone();
-        edited.annotate(WITHDRAWN, &uid);
-        Edited::To(Box::new(edited))
-    };
-    // Where objects have no uid there is one run at a time.
-    (waits(object) && !claim.uid().is_empty()).then(|| update(object, edit))
-}
-
 /// The edit of this very machine.
-fn update(object: &Object, edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Write {
+pub(super) fn update(object: &Object, edit: impl Fn(&Object) -> Edited + Send + Sync + 'static) -> Write {
     Write {
         target: ELF_MACHINE.at(object.namespace(), object.name()),
         uid: object.uid().to_owned(),
@@ -245,10 +219,11 @@ fn update(object: &Object, edit: impl Fn(&Object) -> Edited + Send + Sync + 'sta
 }
 
 /// The device of a machine, from what was just given to its claim.
-pub(super) fn fill(object: &Object, device: usize, address: String, pool: &Pool) -> Write {
+pub(super) fn fill(object: &Object, device: usize, claim: &Object, address: String, pool: &Pool) -> Write {
     set(
         object,
         device,
+        claim,
         Setting {
             address,
             netmask: netmask(pool.prefix),
@@ -259,7 +234,7 @@ pub(super) fn fill(object: &Object, device: usize, address: String, pool: &Pool)
 }
 
 /// The device of a machine, from the record that a pass before this one or a metal3 controller made.
-fn from_record(object: &Object, device: usize, record: &Object) -> Result<Write, String> {
+fn from_record(object: &Object, device: usize, claim: &Object, record: &Object) -> Result<Write, String> {
     let text = |key: &str| record.text(key).map(str::to_owned);
     let address = text("/spec/address").unwrap_or_default();
     let prefix = record.at("/spec/prefix").and_then(Value::as_u64).and_then(|p| u8::try_from(p).ok());
@@ -267,6 +242,7 @@ fn from_record(object: &Object, device: usize, record: &Object) -> Result<Write,
         (Ok(_), Some(prefix)) => Ok(set(
             object,
             device,
+            claim,
             Setting {
                 address,
                 netmask: netmask(prefix),
@@ -289,13 +265,13 @@ fn netmask(prefix: u8) -> String {
     Ipv4Addr::from_bits(u32::MAX.checked_shl(u32::from(32 - prefix.min(32))).unwrap_or(0)).to_string()
 }
 
-fn set(decided_on: &Object, index: usize, setting: Setting) -> Write {
-    let withdrawn = decided_on.annotation(WITHDRAWN).map(str::to_owned);
+fn set(decided_on: &Object, index: usize, claim: &Object, setting: Setting) -> Write {
+    let may = unless_withdrawn(decided_on, claim);
     update(decided_on, move |object| {
         if object.deleting() || paused(object).is_some() || !object.held_by(FINALIZER) {
             return Edited::Moot;
         }
-        if object.annotation(WITHDRAWN) != withdrawn.as_deref() {
+        if !may(object) {
             return Edited::Moot;
         }
         let Some(device) = object.array(DEVICES).get(index) else { return Edited::Moot };

@@ -11,6 +11,7 @@ pub(super) mod peer;
 pub(super) mod pool;
 mod select;
 mod status;
+mod withdraw;
 
 use super::peer::DEPLOYMENT;
 use super::{Scene, System};

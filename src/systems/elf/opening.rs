@@ -3,6 +3,7 @@
 use super::index::{For, Index, OWNER};
 use super::pool::Parsed;
 use super::select::{self, title};
+use super::withdraw::withdraw;
 use super::{IP_CLAIM, IP_POOL, NAME, claim, machine};
 use crate::addr::Family;
 use crate::model::{Action, Chain, Claim, Gate, Make, Object, Opening, Owner, Site, Wish, Write, hash};
@@ -33,9 +34,10 @@ pub(super) fn elsewhere(
     if !claim::only_ours(waiting) || claim::pause(waiting, index).is_some() {
         return None;
     }
-    let target = IP_CLAIM.at(waiting.namespace(), waiting.name());
-    let delete = Write { target, uid: waiting.uid().to_owned(), action: Action::Delete };
-    let writes: Chain = std::iter::once(delete).chain(claim::go(waiting, &[])).collect();
+    // Another run may have found room for it in the meantime.
+    let mut writes: Chain = withdraw(object, device, waiting).into_iter().collect();
+    writes.push(claim::delete(waiting));
+    writes.extend(claim::go(waiting, &[]));
     let current = index.pool_of(waiting);
     let place = |pool: &Object| (pool.namespace().to_owned(), pool.name().to_owned());
     let others = sites(object, &For::device(object, device), index).ok()?.into_iter();

@@ -137,6 +137,11 @@ fn other(object: &Value) -> Value {
 
 fn machine(object: &Value) -> Value {
     let metadata = &object["metadata"];
+    let mut metadata = metadata.clone();
+    // Uids, and none in files.
+    if let Some(annotations) = metadata["annotations"].as_object_mut() {
+        annotations.remove("mipam.io/withdrawn");
+    }
     let mut shown = json!({ "spec": object["spec"] });
     for key in ["annotations", "labels", "finalizers"] {
         if !metadata[key].is_null() && metadata[key] != json!({}) && metadata[key] != json!([]) {

@@ -5,11 +5,11 @@
 //! `MIPAM_SIM_SEED` replays one world, `MIPAM_SIM_STEPS` makes so many steps in worlds that were never seen. A world that
 //! fails is cut down to the actions that it needs, and those are printed.
 
-mod act;
+pub(super) mod act;
 mod ending;
 mod fleet;
 mod people;
-mod runs;
+pub(super) mod runs;
 mod setup;
 pub mod tale;
 
