@@ -7,8 +7,8 @@ use super::withdraw::{is_withdrawn, withdraw};
 use super::{ELF_MACHINE, IP_ADDRESS, IP_CLAIM, NAME, machine};
 use crate::addr::parse_address;
 use crate::model::{
-    Action, Chore, Claim, Edit, Edited, Gate, Holder, Object, Observed, Owner, PendingLine, Problem, Reason,
-    Survey, When, Wish, Write,
+    Action, Chore, Claim, Edit, Edited, Expect, Gate, Holder, Object, Observed, Owner, PendingLine, Problem,
+    Reason, Survey, When, Wish, Write,
 };
 use crate::systems::{cluster_paused, paused};
 use serde_json::json;
@@ -27,13 +27,19 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     let stands_for = whose.as_ref().map(For::holder);
     survey.known.extend(stands_for.clone().map(|h| (owner.clone(), h)));
     let addresses = index.addresses_of(object);
+    let machine = whose.as_ref().and_then(|w| index.observed.find(&w.machine()));
+    // What was taken from a machine goes, whatever became of the run that took it.
+    let taken = machine.is_some_and(|m| index.left_to.is_none() && is_withdrawn(m, object.uid()));
+    let pause = pause(object, index);
     if !index.serves {
+        if taken && !object.deleting() && pause.is_none() {
+            survey.chores.push(Chore { owner, writes: vec![delete(object)], when: When::Before });
+            return;
+        }
         let pool = index.pool_of(object).filter(|_| addresses.is_empty() && !object.deleting());
         survey.others.extend(pool.map(|pool| claim(owner, stands_for, index.parsed(pool), None)));
         return;
     }
-    let pause = pause(object, index);
-    let machine = whose.as_ref().and_then(|w| index.observed.find(&w.machine()));
     if let (Some(whose), None, false) = (&whose, machine, object.deleting())
         && index.observed.serves(ELF_MACHINE)
     {
@@ -42,8 +48,6 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         let claim = IP_CLAIM.at(object.namespace(), object.name());
         survey.problems.push(Problem::new("Orphaned", &claim, message));
     }
-    // What was taken from a machine goes, whatever became of the run that took it.
-    let taken = machine.is_some_and(|m| index.left_to.is_none() && is_withdrawn(m, object.uid()));
     if object.deleting() || taken {
         if pause.is_none() {
             survey.chores.extend(leave(object, owner, machine.zip(whose), &addresses, index));
@@ -101,7 +105,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
     }
 }
 
-/// How a claim goes: not before its machine knows, where that still waits for its address.
+/// How a claim goes: not before its machine knows, where that lives on; one that is paused cannot be told.
 fn leave(
     object: &Object,
     owner: Arc<Owner>,
@@ -223,6 +227,13 @@ pub(super) fn failed(owner: &Arc<Owner>, message: &str) -> Write {
         Edited::To(Box::new(edited))
     };
     update(owner, Action::UpdateStatus(Edit::new(edit)))
+}
+
+/// What comes before an address is repeated that a claim has had for a while: a live look at the claim.
+pub(super) fn still_there(claim: &Object) -> Write {
+    let (target, uid) = (IP_CLAIM.at(claim.namespace(), claim.name()), claim.uid().to_owned());
+    let same = move |now: Option<&Object>| now.is_some_and(|c| c.uid() == uid && !c.deleting());
+    Write { target, uid: String::new(), action: Action::Expect(Expect::new(same)) }
 }
 
 /// Deletes a claim.

@@ -54,7 +54,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             match index.addresses_of(claim).first() {
                 Some(address) => match from_record(object, device, claim, address) {
                     Ok(write) => {
-                        let writes = vec![hold(object), write];
+                        let writes = vec![hold(object), claim::still_there(claim), write];
                         survey.chores.push(Chore { owner: owner.clone(), writes, when: When::After });
                     }
                     Err(why) => survey.pending.push(wait(Some(device), Reason::AddressUnavailable, why)),

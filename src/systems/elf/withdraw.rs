@@ -1,4 +1,4 @@
-//! Claims that are taken from a machine which still waits. What such a claim had may be another's a moment later, so the
+//! Claims that are taken from a machine which lives on. What such a claim had may be another's a moment later, so the
 //! machine is told first: a run that had decided to write it there, however long ago, sees that and does not.
 
 use super::machine::{self, DEVICES};
@@ -28,18 +28,16 @@ pub(super) fn unless_withdrawn(decided_on: &Object, claim: &Object) -> impl Fn(&
     move |machine| machine.annotation(WITHDRAWN) == before.as_deref() && !is_withdrawn(machine, &uid)
 }
 
-/// Tells a machine that a claim is taken from it. `None`: there is nothing that could still be written to it.
+/// Tells a machine that a claim is taken from it, also where it has an address: that may be wiped a moment later. `None`:
+/// there is nothing that could still be written to it.
 pub(super) fn withdraw(machine: &Object, device: usize, claim: &Object) -> Option<Write> {
-    let waits = move |machine: &Object| {
-        let there = machine.array(DEVICES).len() > device;
-        there && machine::wants(machine, device) && !machine.deleting() && paused(machine).is_none()
-    };
+    let lives = move |machine: &Object| !machine.deleting() && machine.array(DEVICES).len() > device;
     let uid = claim.uid().to_owned();
     let edit = move |machine: &Object| {
         if is_withdrawn(machine, &uid) {
             return Edited::Already;
         }
-        if !waits(machine) {
+        if !lives(machine) || paused(machine).is_some() {
             return Edited::Moot;
         }
         let mut known: Vec<&str> = uids(machine).collect();
@@ -50,5 +48,5 @@ pub(super) fn withdraw(machine: &Object, device: usize, claim: &Object) -> Optio
         Edited::To(Box::new(edited))
     };
     // Where objects have no uid there is one run at a time.
-    (waits(machine) && !claim.uid().is_empty()).then(|| machine::update(machine, edit))
+    (lives(machine) && !claim.uid().is_empty()).then(|| machine::update(machine, edit))
 }

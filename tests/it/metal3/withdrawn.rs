@@ -24,13 +24,18 @@ fn addresses(world: &World) -> Vec<Value> {
 
 /// Before each request of a pass, `meanwhile` takes the claim from the machine, and another run serves the next one.
 fn in_between(meanwhile: fn(&World)) {
+    in_a_pass_over(with_room_for_one, meanwhile);
+}
+
+/// The same in a world that begins in another way.
+fn in_a_pass_over(begin: fn() -> World, meanwhile: fn(&World)) {
     let bent = Bent::default();
-    pass(&with_room_for_one(), &bent, Scope::default());
+    pass(&begin(), &bent, Scope::default());
     let requests = bent.asked.borrow().len();
-    assert!(requests > 15, "{requests}");
+    assert!(requests > 10, "{requests}");
     let mut handed_on = 0;
     for at in 0..=requests {
-        let world = Rc::new(with_room_for_one());
+        let world = Rc::new(begin());
         let inside = world.clone();
         let act = move || {
             meanwhile(&inside);
@@ -48,6 +53,12 @@ fn in_between(meanwhile: fn(&World)) {
         assert!(addresses(&world).len() <= 1, "after request {at}: both have {:?}", addresses(&world));
     }
     assert!(handed_on > 0, "nobody ever got it");
+}
+
+fn served() -> World {
+    let world = with_room_for_one();
+    pass(&world, &Bent::default(), Scope::default());
+    world
 }
 
 /// Another machine waits.
@@ -83,5 +94,51 @@ fn a_machine_is_made_anew_by_force_while_a_run_serves_it() {
         at_once(world);
         let [_, again] = machine("m");
         world.create(&again.to_string());
+    });
+}
+
+#[test]
+fn the_claim_of_a_machine_that_is_paused_is_deleted_while_a_run_serves_it() {
+    in_between(|world| {
+        let m = ELF_MACHINE.at("ns", "m");
+        let paused = |o: &mut Object| o.annotate("cluster.x-k8s.io/paused", "");
+        world.edit(&m, paused);
+        delete_claim(world);
+        next(world);
+        (0..3).for_each(|_| drop(at_once(world)));
+        world.edit(&m, |o: &mut Object| {
+            o.0["metadata"]["annotations"].as_object_mut().unwrap().remove("cluster.x-k8s.io/paused");
+            o.ensure_object(&["status"]).insert("failureReason".to_owned(), json!("CreateError"));
+        });
+    });
+}
+
+#[test]
+fn what_was_taken_goes_though_a_metal3_controller_serves_by_then() {
+    let world = with_room_for_one();
+    pass(&world, &Bent::default(), Scope::default());
+    let claim = IP_CLAIM.at("ns", "ns-m-0");
+    let mut uid = String::new();
+    world.edit(&claim, |o| o.uid().clone_into(&mut uid));
+    // A run told the machine, and died.
+    world.edit(&ELF_MACHINE.at("ns", "m"), |o: &mut Object| {
+        o.0["spec"]["network"]["devices"][0]["ipAddrs"] = json!([]);
+        o.annotate("mipam.io/withdrawn", &uid);
+    });
+    let deferring = World { config: World::new("ipam-config: {metal3: defer}").config, ..world };
+    pass(&deferring, &Bent::default(), Scope::default());
+    deferring.edit(&claim, |o| assert!(o.deleting(), "nobody serves it any more"));
+}
+
+#[test]
+fn a_machine_is_wiped_whose_claim_went_while_a_run_looks() {
+    in_a_pass_over(served, |world| {
+        delete_claim(world);
+        at_once(world);
+        world.edit(&ELF_MACHINE.at("ns", "m"), |o| {
+            o.0["spec"]["network"]["devices"][0]["ipAddrs"] = json!([]);
+        });
+        // It comes first by its name.
+        machine("a").iter().for_each(|object| world.create(&object.to_string()));
     });
 }
