@@ -117,8 +117,18 @@ pub async fn run<H: Host>(settings: &Settings<'_>, host: &H, stop: impl Future<O
     };
     // A pass may wait for a server that is silent: whether all is well is told all the same.
     let judge = async {
+        let (mut before, mut said) = (None, None);
         loop {
             turn.judge(turn.leads());
+            let trouble = cache.trouble();
+            // What passes within moments is not worth a line.
+            if trouble == before && trouble != said {
+                let text =
+                    trouble.as_ref().map_or("ready again".to_owned(), |why| format!("not ready: {why}"));
+                host.say(&text);
+                said.clone_from(&trouble);
+            }
+            before = trouble;
             sleep(TICK).await;
         }
     };
@@ -160,6 +170,7 @@ fn reads() -> Reads {
     };
     Reads {
         kinds,
+        first: ledger,
         feeds: sources.iter().filter_map(Source::feed).chain([ledger]).collect(),
         optional: sources.iter().filter_map(Source::feed).filter(|feed| feed.sign.is_some()).collect(),
         hints: sources.iter().filter_map(hint).collect(),
@@ -201,6 +212,10 @@ impl<H: Host> Loop<'_, H> {
                 self.memory.take();
             }
             let leads = self.leads();
+            if !leads {
+                // Whoever is at work sees to it; the first pass after that looks at everything anyway.
+                self.cache.seen();
+            }
             if leads != led {
                 (led, next) = (leads, Instant::now());
                 if self.election.is_some() {

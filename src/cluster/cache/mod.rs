@@ -2,7 +2,9 @@
 //! goes to the server as ever.
 //!
 //! A list is what the server had at one moment: it is never put together from what was written and what was told,
-//! and it is never older than what this process has written itself. Where a watch is in trouble, the server is asked.
+//! and it is never older than what this process has written itself, nor than what others have written to the list that
+//! is read first, the ledger: a record or an owner that is older than the ledger would speak for somebody who has gone since.
+//! Where a watch is in trouble, or that far behind, the server is asked.
 
 mod shelf;
 
@@ -32,6 +34,8 @@ pub struct Reads {
     pub feeds: Vec<Feed>,
     /// Those of them that can be done without.
     pub optional: Vec<Feed>,
+    /// The one of them that is read first, and that all others must not be older than.
+    pub first: Feed,
     /// Single objects that hardly ever change.
     pub hints: Vec<ObjectRef>,
     /// How often the server is asked what it serves.
@@ -43,7 +47,12 @@ pub struct Cached<'c> {
     live: &'c dyn Cluster,
     reads: Reads,
     served: RefCell<Option<Vec<Kind>>>,
+    /// Why that is not known yet.
+    unasked: RefCell<String>,
     shelves: RefCell<BTreeMap<Feed, Shelf>>,
+    /// The version of what others have written last to the first of the lists: all others must be as new. Versions of one
+    /// server are counted together, whatever the kind.
+    since: Cell<u64>,
     /// What is served has changed.
     stirred: Cell<bool>,
     hints: RefCell<BTreeMap<ObjectRef, Result<Object, ClusterError>>>,
@@ -65,7 +74,9 @@ impl<'c> Cached<'c> {
             live,
             reads,
             served: RefCell::default(),
+            unasked: RefCell::new("the server was not asked yet what it serves".to_owned()),
             shelves: RefCell::default(),
+            since: Cell::new(0),
             stirred: Cell::new(false),
             hints: RefCell::default(),
             announced: RefCell::default(),
@@ -92,8 +103,8 @@ impl<'c> Cached<'c> {
                     }
                     self.serves(served);
                 }
-                // What was served is asked again soon; the watches say what is wrong with the server.
-                Heard::Served(Err(_)) => {}
+                // It is asked again soon; once there are watches, they say what is wrong with the server.
+                Heard::Served(Err(error)) => *self.unasked.borrow_mut() = error.to_string(),
                 Heard::News(feed, news) => {
                     if let Some(shelf) = self.shelves.borrow_mut().get_mut(&feed) {
                         shelf.tell(news);
@@ -164,7 +175,7 @@ impl<'c> Cached<'c> {
     /// Why a list is not at hand, if one is not.
     pub fn trouble(&self) -> Option<String> {
         if self.served.borrow().is_none() {
-            return Some("the server was not asked yet what it serves".to_owned());
+            return Some(self.unasked.borrow().clone());
         }
         let served = |kind| self.served.borrow().as_ref().is_some_and(|s| s.contains(&kind));
         let counts = |feed: &Feed| served(feed.kind) && !self.reads.optional.contains(feed);
@@ -214,21 +225,29 @@ impl Cluster for Cached<'_> {
     fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
         Box::pin(async move {
             let latest = Instant::now() + CATCH_UP;
+            let leads = feed == self.reads.first;
             loop {
                 let told = self.told.notified();
-                let standing = self.shelves.borrow().get(&feed).map_or(Standing::Unknown, Shelf::standing);
+                let since = if leads { 0 } else { self.since.get() };
+                let standing =
+                    self.shelves.borrow().get(&feed).map_or(Standing::Unknown, |shelf| shelf.standing(since));
                 match standing {
-                    Standing::Current(objects) => return Ok(objects),
+                    Standing::Current(objects) => {
+                        if leads {
+                            self.since.set(self.shelves.borrow().get(&feed).map_or(0, Shelf::strangers));
+                        }
+                        return Ok(objects);
+                    }
                     Standing::Refused(error) => return Err(error),
                     Standing::Behind if tokio::time::timeout_at(latest, told).await.is_ok() => {}
                     Standing::Behind | Standing::Unknown => break,
                 }
             }
-            let listed = self.live.list(feed).await?;
-            if let Some(shelf) = self.shelves.borrow_mut().get_mut(&feed) {
-                shelf.asked_instead();
+            if leads {
+                // Who wrote what is not known then: all that is read after it is read from the server, too.
+                self.since.set(u64::MAX);
             }
-            Ok(listed)
+            self.live.list(feed).await
         })
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Shelf {
     strange: BTreeSet<u64>,
     /// Something has changed, whoever did it.
     stirred: bool,
+    /// The last version of each object that this process has written.
+    own: BTreeMap<Place, u64>,
 }
 
 /// How much a shelf can be relied on.
@@ -54,7 +56,17 @@ impl Shelf {
             doubted: None,
             strange: BTreeSet::new(),
             stirred: false,
+            own: BTreeMap::new(),
         }
+    }
+
+    /// The latest version of what somebody else has written last.
+    pub(super) fn strangers(&self) -> u64 {
+        let by_others = self.objects.iter().filter_map(|(at, object)| {
+            let version = version(object)?;
+            (self.own.get(at) != Some(&version)).then_some(version)
+        });
+        by_others.max().unwrap_or(0)
     }
 
     /// Was all of it told once, or can it not be told?
@@ -71,10 +83,11 @@ impl Shelf {
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        match &self.trouble {
-            Some(error @ ClusterError::Forbidden { .. }) => return Standing::Refused(error.clone()),
-            None if self.at.is_some() => {}
+    /// Whether it can be relied on by whoever has to know all up to the version `since`.
+    pub(super) fn standing(&self, since: u64) -> Standing {
+        match (&self.trouble, self.at) {
+            (Some(error @ ClusterError::Forbidden { .. }), _) => return Standing::Refused(error.clone()),
+            (None, Some(at)) if at >= since => {}
             _ => return Standing::Unknown,
         }
         if self.owed.is_empty() && self.leaving.is_empty() && self.doubted.is_none() {
@@ -105,6 +118,7 @@ impl Shelf {
                 self.objects = fresh;
                 self.reached(version.parse().ok());
                 self.leaving.retain(|at, uid| self.objects.get(at).is_some_and(|o| o.uid() == uid));
+                self.own.retain(|at, _| self.objects.contains_key(at));
             }
             News::Now(object) => {
                 let version = version(&object);
@@ -121,6 +135,7 @@ impl Shelf {
             News::Gone(object) => {
                 let at = place(&object);
                 self.objects.remove(&at);
+                self.own.remove(&at);
                 self.stirred |= self.leaving.remove(&at).is_none();
                 self.reached(version(&object));
             }
@@ -139,6 +154,7 @@ impl Shelf {
     /// Takes note of what this process has made of an object.
     pub(super) fn wrote(&mut self, object: &Object) {
         let Some(version) = version(object) else { return };
+        self.own.insert(place(object), version);
         if object.deleting() && object.array("/metadata/finalizers").is_empty() {
             self.deleted(place(object), object.uid());
         } else if self.at.is_some_and(|at| at >= version) {
@@ -158,13 +174,6 @@ impl Shelf {
     /// A write was refused because of something newer.
     pub(super) fn doubt(&mut self) {
         self.doubted = self.at;
-    }
-
-    /// The server was asked instead: there is nothing left to wait for.
-    pub(super) fn asked_instead(&mut self) {
-        self.owed.clear();
-        self.leaving.clear();
-        self.doubted = None;
     }
 
     /// All changes up to now are known to whoever asks.

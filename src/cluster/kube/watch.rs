@@ -77,7 +77,11 @@ impl Follower<'_> {
                 return Ok(News::UpTo(at));
             };
             let event = match tokio::time::timeout(SILENCE, events.next()).await {
-                Err(_) => return Err(call.late(SILENCE)),
+                Err(_) => {
+                    // A server that was set back to an earlier state would say nothing of what it has now.
+                    self.at = None;
+                    return Err(call.late(SILENCE));
+                }
                 // Asked again at once, it would only end again: that is no way to treat a server in trouble.
                 Ok(None) if since.elapsed() < SHORT => {
                     return Err(call.transient("the server ended it at once", None));

@@ -8,6 +8,7 @@ mod conformance;
 mod exhaustive;
 pub(crate) mod fault;
 mod hours;
+mod lagging;
 mod moved;
 mod protections;
 mod published;
