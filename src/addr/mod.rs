@@ -5,7 +5,7 @@ mod set;
 mod span;
 
 pub use set::SpanSet;
-pub use span::{ParseError, Span, parse_address, parse_shown_cidr, parse_span};
+pub use span::{ParseError, Span, legible_address, parse_address, parse_shown_cidr, parse_span};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -145,6 +145,13 @@ pub fn parse_address(text: &str) -> Result<IpAddr, ParseError> {
     }
 }
 
+/// The address in a text that is not written as it should be, where a person could tell: with whatever length behind it,
+/// or mapped into IPv6. It is in use all the same.
+pub fn legible_address(text: &str) -> Option<IpAddr> {
+    let base = text.split('/').next().unwrap_or_default();
+    base.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
 /// Parses `10.0.0.0/24`, `10.0.0.5-10.0.0.9` or `10.0.0.7`.
 pub fn parse_span(text: &str) -> Result<Span, ParseError> {
     let text = text.trim();

@@ -36,6 +36,8 @@ enum Sort {
     Foreign,
     /// Something like one, but not usable; why.
     Ignored(String),
+    /// An object that mipam needs to know, but cannot call by its name; why.
+    Wrong(String),
     List,
     Object(Id),
 }
@@ -99,6 +101,11 @@ impl<'a> Loader<'a> {
             Sort::Foreign => None,
             Sort::Ignored(why) => {
                 self.note(site, &why);
+                None
+            }
+            Sort::Wrong(why) => {
+                let line = self.line(site);
+                self.faults.add(Some(Fault { path: self.path(site), line: Some(line), message: why }));
                 None
             }
             Sort::List => {
@@ -169,6 +176,11 @@ impl<'a> Loader<'a> {
                 self.note(site, &why);
                 Item::Other(value)
             }
+            Sort::Wrong(why) => {
+                let line = self.line(site);
+                self.faults.add(Some(Fault { path: self.path(site), line: Some(line), message: why }));
+                Item::Other(value)
+            }
         }
     }
 
@@ -222,28 +234,25 @@ impl<'a> Loader<'a> {
         if kind.ends_with("List") && matches!(map.get("items"), Some(Value::Array(_) | Value::Null)) {
             return Sort::List;
         }
+        let known = self.state.kind(group, kind).map(|at| self.state.kinds[at]);
+        // What it uses must not be given to another because of a missing quote.
+        let not_text = |key: &str| {
+            let why = format!("is a {kind} whose metadata.{key} is not text; put it in quotes");
+            if known.is_some() { Sort::Wrong(why) } else { Sort::Ignored(why) }
+        };
         let name = match value.pointer("/metadata/name") {
             Some(Value::String(name)) if !name.is_empty() => name,
             None | Some(Value::Null | Value::String(_)) => {
                 return Sort::Ignored(format!("is a {kind} without metadata.name"));
             }
-            Some(_) => {
-                return Sort::Ignored(format!(
-                    "is a {kind} whose metadata.name is not text; put it in quotes"
-                ));
-            }
+            Some(_) => return not_text("name"),
         };
-        let known = self.state.kind(group, kind).map(|at| self.state.kinds[at]);
         let namespace = match value.pointer("/metadata/namespace") {
             _ if known.is_some_and(|kind| !kind.namespaced) => "",
             Some(Value::String(namespace)) if !namespace.is_empty() => namespace,
             None | Some(Value::Null | Value::String(_)) if known.is_some() => rules::DEFAULT,
             None | Some(Value::Null | Value::String(_)) => "",
-            Some(_) => {
-                return Sort::Ignored(format!(
-                    "is a {kind} whose metadata.namespace is not text; put it in quotes"
-                ));
-            }
+            Some(_) => return not_text("namespace"),
         };
         Sort::Object((group.to_owned(), kind.to_owned(), namespace.to_owned(), name.clone()))
     }

@@ -41,7 +41,7 @@ pub(super) fn folder(root: &Path) -> Result<(), DirError> {
 }
 
 /// The manifests below a folder, relative to it, sorted. Hidden files and folders are skipped, linked folders
-/// are not entered: they could lead round in circles.
+/// are not entered, as they could lead round in circles: one that leads elsewhere is a fault.
 pub(super) fn manifests(root: &Path, faults: &mut Faults) -> Result<Vec<PathBuf>, DirError> {
     manifests_up_to(root, faults, MOST_FILES)
 }
@@ -50,7 +50,7 @@ fn manifests_up_to(root: &Path, faults: &mut Faults, limit: usize) -> Result<Vec
     let mut found = Vec::new();
     let mut folders = BTreeSet::from([PathBuf::new()]);
     while let Some(folder) = folders.pop_first() {
-        if let Err(e) = look(root, &folder, &mut folders, &mut found) {
+        if let Err(e) = look(root, &folder, &mut folders, &mut found, faults) {
             // A folder that cannot be seen may hold addresses in use: it is never passed over.
             let message = format!("cannot be listed: {e}; check who may read it");
             faults.add(Some(Fault { path: root.join(&folder), line: None, message }));
@@ -68,6 +68,7 @@ fn look(
     folder: &Path,
     folders: &mut BTreeSet<PathBuf>,
     found: &mut Vec<PathBuf>,
+    faults: &mut Faults,
 ) -> std::io::Result<()> {
     for entry in fs::read_dir(root.join(folder))? {
         let entry = entry?;
@@ -77,14 +78,18 @@ fn look(
         }
         let path = folder.join(&name);
         let kind = entry.file_type()?;
+        let leads_to_folder =
+            kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|target| target.is_dir());
         if kind.is_dir() {
             folders.insert(path);
-        } else if Format::of(&path).is_some() {
-            let leads_to_folder =
-                kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|target| target.is_dir());
-            if !leads_to_folder {
-                found.push(path);
+        } else if leads_to_folder {
+            if !fs::canonicalize(entry.path())?.starts_with(fs::canonicalize(root)?) {
+                // It may hold addresses in use, too.
+                let message = "leads to a folder elsewhere, which is not read; put that folder itself here";
+                faults.add(Some(Fault { path: root.join(path), line: None, message: message.to_owned() }));
             }
+        } else if Format::of(&path).is_some() {
+            found.push(path);
         }
     }
     Ok(())
@@ -145,8 +150,14 @@ mod tests {
         std::os::unix::fs::symlink(dir.path(), dir.path().join("a/loop")).unwrap();
         std::os::unix::fs::symlink(dir.path(), dir.path().join("a/loop.yaml")).unwrap();
         std::os::unix::fs::symlink("a/x.yaml", dir.path().join("link.yaml")).unwrap();
-        let found = manifests(dir.path(), &mut Faults::default()).unwrap();
+        let mut faults = Faults::default();
+        let found = manifests(dir.path(), &mut faults).unwrap();
         assert_eq!(found, ["a/x.yaml", "link.yaml"].map(PathBuf::from));
+        assert!(faults.is_empty(), "what it leads to is read anyway");
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("more")).unwrap();
+        manifests(dir.path(), &mut faults).unwrap();
+        assert!(!faults.is_empty(), "what is in use there would not be known");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Reads a Machine: where its group keeps the network, which addresses it has, which families it wants.
 
 use super::{MACHINE, NAME};
-use crate::addr::{Family, parse_address};
+use crate::addr::{Family, legible_address, parse_address};
 use crate::config::Config;
 use crate::model::{Adopt, Holder, Holding, Kind, Object, Owner, PoolChoice, Subject};
 use serde_json::Value;
@@ -90,7 +90,11 @@ impl Network {
         let (ip, length) = text.split_once('/').map_or((text, None), |(ip, length)| (ip, Some(length)));
         let address = match parse_address(ip) {
             Ok(address) => address,
-            Err(why) => return self.problems.push(format!("{place}: {why}")),
+            Err(why) => {
+                self.problems.push(format!("{place}: {why}"));
+                self.cidrs.extend(legible_address(ip).map(|address| Cidr { address, prefix: None }));
+                return;
+            }
         };
         let digits = length.filter(|l| l.bytes().all(|b| b.is_ascii_digit()));
         let prefix = digits.and_then(|l| l.parse().ok()).filter(|p| *p <= Family::of(address).bits());

@@ -1,7 +1,7 @@
 //! Reads a Machine: its devices and the addresses it holds.
 
 use super::MACHINE;
-use crate::addr::parse_address;
+use crate::addr::{legible_address, parse_address};
 use crate::model::{Adopt, Holder, Holding, Kind, Object, Owner, PoolChoice, Subject};
 use crate::systems::capi::CLAIM;
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ pub(super) struct Device {
     pub(super) network: Option<String>,
     /// Addresses it has, with the prefix where it is written, or why one cannot be read.
     pub(super) addresses: Vec<Result<(IpAddr, Option<u8>), String>>,
+    /// Addresses that can be told though they are not written as they should be.
+    pub(super) legible: Vec<IpAddr>,
     /// Its addresses come from IPAddressClaims.
     pub(super) from_pools: bool,
 }
@@ -49,25 +51,42 @@ pub(super) fn devices(object: &Object) -> Vec<Device> {
 }
 
 pub(super) fn read(index: usize, device: &Value) -> Device {
-    let unreadable =
-        |why: String| Device { index, network: None, addresses: vec![Err(why)], from_pools: false };
-    let Some(device) = device.as_object() else {
+    let legible = || legible(device.get("ipAddrs"));
+    let unreadable = |why: String| Device {
+        index,
+        network: None,
+        addresses: vec![Err(why)],
+        legible: legible(),
+        from_pools: false,
+    };
+    let Some(map) = device.as_object() else {
         return unreadable(format!("{device} is no map of settings"));
     };
-    let list = |key: &str| match device.get(key) {
+    let list = |key: &str| match map.get(key) {
         None | Some(Value::Null) => Ok(&[][..]),
         Some(Value::Array(list)) => Ok(list.as_slice()),
         Some(other) => Err(format!("{key} is {other} and not a list")),
     };
     match (list("ipAddrs"), list("addressesFromPools")) {
-        (Ok(addresses), Ok(from_pools)) => Device {
-            index,
-            network: device.get("networkName").and_then(Value::as_str).map(str::to_owned),
-            addresses: addresses.iter().map(address).collect(),
-            from_pools: !from_pools.is_empty(),
-        },
+        (Ok(addresses), Ok(from_pools)) => {
+            let addresses: Vec<_> = addresses.iter().map(address).collect();
+            Device {
+                index,
+                network: map.get("networkName").and_then(Value::as_str).map(str::to_owned),
+                legible: if addresses.iter().any(Result::is_err) { legible() } else { Vec::new() },
+                addresses,
+                from_pools: !from_pools.is_empty(),
+            }
+        }
         (Err(why), _) | (_, Err(why)) => unreadable(why),
     }
+}
+
+/// Addresses that can be told, in a list or alone, however they are written.
+fn legible(addresses: Option<&Value>) -> Vec<IpAddr> {
+    let list = addresses.and_then(Value::as_array).into_iter().flatten();
+    let texts = list.chain(addresses).filter_map(Value::as_str);
+    texts.filter_map(legible_address).collect()
 }
 
 fn address(value: &Value) -> Result<(IpAddr, Option<u8>), String> {
@@ -120,6 +139,15 @@ pub(super) fn holdings(
     for device in devices {
         let holder = Holder { owner: owner.clone(), device: device.index.to_string().into() };
         let pools = PoolChoice::Matching(Arc::new(device.subject(object)));
+        let read: Vec<IpAddr> = device.addresses.iter().flatten().map(|(address, _)| *address).collect();
+        holdings.extend(device.legible.iter().filter(|a| !read.contains(a)).map(|address| Holding {
+            address: *address,
+            seen_on: seen_on.clone(),
+            holder: Some(holder.clone()),
+            stands_for: None,
+            pools: None,
+            adopt: Adopt::No,
+        }));
         for address in &device.addresses {
             match address {
                 Ok((address, _)) => holdings.push(Holding {

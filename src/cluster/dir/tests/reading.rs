@@ -78,7 +78,7 @@ fn what_is_no_object_is_left_alone_and_half_objects_are_noted() {
         ("a.yaml", "# c\nkind: Machine\n---\napiVersion: v1\n---\n\n# c\napiVersion: v1\nkind: Pod\n"),
         (
             "b.yaml",
-            "apiVersion: v1\nkind: Node\nmetadata: {name: 5}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: 7}\n",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: 5}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: 7}\n",
         ),
         (
             "c.yaml",
@@ -91,12 +91,21 @@ fn what_is_no_object_is_left_alone_and_half_objects_are_noted() {
             "a.yaml:2: has a kind and no apiVersion: ignored",
             "a.yaml:4: has an apiVersion and no kind: ignored",
             "a.yaml:8: is a Pod without metadata.name: ignored",
-            "b.yaml:1: is a Node whose metadata.name is not text; put it in quotes: ignored",
-            "b.yaml:5: is a ConfigMap whose metadata.namespace is not text; put it in quotes: ignored",
+            "b.yaml:1: is a Pod whose metadata.name is not text; put it in quotes: ignored",
+            "b.yaml:5: is a Secret whose metadata.namespace is not text; put it in quotes: ignored",
             "c.yaml:4: is a Node without metadata.name: ignored",
             "c.yaml:6: is a list inside a list: ignored",
         ]
     );
+}
+
+#[test]
+fn what_uses_addresses_is_never_ignored_for_its_name() {
+    let node = "apiVersion: v1\nkind: Node\nmetadata: {name: 5}\n";
+    let world = World::with(&[("a.yaml", node), ("b.yaml", &machine("a").replace(": ns", ": 7"))]);
+    let error = world.error();
+    assert!(error.contains("a.yaml:1: is a Node whose metadata.name is not text"), "{error}");
+    assert!(error.contains("b.yaml:1: is a Machine whose metadata.namespace is not text"), "{error}");
 }
 
 #[test]

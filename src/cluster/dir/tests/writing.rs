@@ -183,8 +183,8 @@ fn permissions_and_links_stay() {
 fn new_objects_never_go_where_the_next_run_would_not_look() {
     let world = World::with(&[("a.yaml", &machine("a"))]);
     fs::create_dir(world.out()).unwrap();
-    std::os::unix::fs::symlink(world.out(), world.dir().join("mipam")).unwrap();
     let cluster = world.open();
+    std::os::unix::fs::symlink(world.out(), world.dir().join("mipam")).unwrap();
     annotate(&cluster, MACHINE, "ns", "a");
     let node = object(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}));
     now(cluster.create(NODE, &node)).unwrap();
