@@ -211,6 +211,7 @@ fn hold(command: &Allocate) -> Claim {
 /// serves.
 fn narrowed(mut claim: Claim, parts: &[Pool], pools: &[Pool], command: &Allocate) -> Result<Claim, Failure> {
     let mut asks = command.address;
+    let mut contrary = None;
     let mut served = claim.wishes.is_empty();
     let mut elsewhere: BTreeSet<Arc<str>> = BTreeSet::new();
     let names: Vec<Arc<str>> = parts.iter().map(|p| p.name.clone()).collect();
@@ -238,9 +239,14 @@ fn narrowed(mut claim: Claim, parts: &[Pool], pools: &[Pool], command: &Allocate
         }
         served = true;
         wish.pools = PoolChoice::Named(names);
+        let other = asks.and_then(|asked| wish.asks.filter(|own| *own != asked));
+        contrary = contrary.or(other);
         wish.asks = asks.take().or(wish.asks);
         true
     });
+    if let (Some(own), Some(asked)) = (contrary, command.address) {
+        return Err(Failure::finding(format!("{} is to have {own}, so it cannot get {asked}", claim.owner)));
+    }
     if served {
         return Ok(claim);
     }
