@@ -52,6 +52,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Allocate) -> Result<Exi
         _ => (hold(command), false),
     };
     pass.scope.only = Some(claim.whose().clone());
+    let blocks = sight.iter().flat_map(|s| &s.survey.block_pools);
+    if claim.wants_blocks() && !blocks.into_iter().any(|p| *p.name == *command.pool) {
+        let why = format!("pool {} has addresses, and {} takes blocks", command.pool, claim.owner);
+        return Err(Failure::finding(why).hint("name a ClusterCIDR with --pool"));
+    }
     // Of a pool of that name the blocks, where it is blocks that are wanted.
     let parts = if claim.wants_blocks() { Vec::new() } else { parts };
     let has = sight.as_ref().is_some_and(|s| !held(s, &claim.owner, &parts).is_empty());

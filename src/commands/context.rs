@@ -194,7 +194,8 @@ pub(super) fn any_pool(sight: &Sight, name: &str) -> Result<(), Failure> {
 fn no_pool<'p>(names: impl Iterator<Item = &'p str>, name: &str) -> Failure {
     let names: Vec<&str> = names.collect();
     let hint = if names.is_empty() {
-        "the configuration has no pools".to_owned()
+        "the configuration has no pools, and no object is one that can be used; `mipam status` says what is wrong"
+            .to_owned()
     } else {
         format!("the pools are: {}", names.join(", "))
     };
