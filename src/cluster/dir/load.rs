@@ -104,8 +104,7 @@ impl<'a> Loader<'a> {
                 None
             }
             Sort::Wrong(why) => {
-                let line = self.line(site);
-                self.faults.add(Some(Fault { path: self.path(site), line: Some(line), message: why }));
+                self.wrong(site, why);
                 None
             }
             Sort::List => {
@@ -177,8 +176,7 @@ impl<'a> Loader<'a> {
                 Item::Other(value)
             }
             Sort::Wrong(why) => {
-                let line = self.line(site);
-                self.faults.add(Some(Fault { path: self.path(site), line: Some(line), message: why }));
+                self.wrong(site, why);
                 Item::Other(value)
             }
         }
@@ -295,6 +293,16 @@ impl<'a> Loader<'a> {
         let fault = self.faults.has_room().then(|| {
             let line = self.absolute(site, line.unwrap_or(1));
             Fault { path: self.path(site), line: Some(line), message }
+        });
+        self.faults.add(fault);
+    }
+
+    /// A fault of a whole document, or of an item of a list.
+    fn wrong(&mut self, site: Site, message: String) {
+        let fault = self.faults.has_room().then(|| Fault {
+            path: self.path(site),
+            line: Some(self.line(site)),
+            message,
         });
         self.faults.add(fault);
     }
