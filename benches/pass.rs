@@ -115,7 +115,7 @@ fn bare(bed: &Bed, config: &Config) -> Duration {
     bed.block_on(async {
         let cluster = KubeCluster::new(bed.client(ADMIN), Duration::from_secs(30));
         let planned = settings(&cluster, config, true).run(&|_| ()).await.unwrap().changed;
-        let planned = planned.into_iter().filter_map(|c| c.after);
+        let planned = planned.into_iter().filter_map(|c| Some(c.after?.glance().into_owned()));
         let (ledger, machines): (Vec<Object>, Vec<Object>) =
             planned.partition(|o| o.0["kind"] == "ConfigMap");
         assert_eq!(machines.len(), MACHINES);

@@ -6,7 +6,7 @@ pub use write::{Dry, Ran, Written, write};
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{self, CONFIG_MAP, Change, Head, Ledger, NAMESPACE, NAMESPACE_KIND, Page};
-use crate::model::{Allocation, Kind, Object, Pool, Slot, Standing};
+use crate::model::{Allocation, Kind, Listed, Object, Pool, Slot, Standing};
 use crate::plan::Decision;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -44,9 +44,16 @@ impl Recorded {
 #[derive(Clone, Debug)]
 pub struct Changed {
     /// Before; `None` where it was made.
-    pub before: Option<Object>,
+    pub before: Option<Listed>,
     /// After; `None` where it was deleted.
-    pub after: Option<Object>,
+    pub after: Option<Listed>,
+}
+
+impl Changed {
+    /// Is it of a kind that lists have folded?
+    pub fn is_folded(&self) -> bool {
+        self.before.iter().chain(&self.after).any(Listed::is_folded)
+    }
 }
 
 /// Writes the ledger. Entries of a set go in their fixed order and are bound last, so that whoever withdraws a
@@ -132,13 +139,14 @@ async fn head(
         Some(head) => match head.updated(pools) {
             None => return Ok(Some(head.epoch.clone())),
             Some(object) => {
-                let before = ledger.head.as_ref().map(|h| h.object().clone());
+                let before = ledger.head.as_ref().map(|h| Listed::from(h.object().clone()));
                 cluster.replace(CONFIG_MAP, &object).await.map(|object| (before, object))
             }
         },
     };
     match written {
         Ok((before, object)) => {
+            let object = Listed::from(object);
             changed.push(Changed { before, after: Some(object.clone()) });
             ledger.wrote(object);
             Ok(ledger.head.as_ref().map(|h| h.epoch.clone()))
@@ -181,16 +189,17 @@ async fn swap(
     changed: &mut Vec<Changed>,
 ) -> Result<bool, ClusterError> {
     let name = page.name();
-    let before = ledger.object(&name).cloned();
+    let before = ledger.listed(&name).cloned();
     let wanted = ledger.changed(&name, epoch, changes);
-    if before.as_ref() == Some(&wanted) || changes.is_empty() {
+    if before.as_deref() == Some(&wanted) || changes.is_empty() {
         return Ok(false);
     }
     let written = match &before {
         None => cluster.create(CONFIG_MAP, &wanted).await?,
         Some(_) => cluster.replace(CONFIG_MAP, &wanted).await?,
     };
-    changed.push(Changed { before, after: Some(wanted) });
+    let written = Listed::from(written);
+    changed.push(Changed { before, after: Some(written.clone()) });
     ledger.wrote(written);
     Ok(true)
 }

@@ -3,7 +3,7 @@
 
 use crate::cluster::{Cluster, ClusterError};
 use crate::ledger::{CONFIG_MAP, Ledger, LedgerError, NAMESPACE};
-use crate::model::{Feed, Kind, Object, Observed, Owner, Problem, Role, Source, Standing};
+use crate::model::{Feed, Kind, Listed, Observed, Owner, Problem, Role, Source, Standing};
 use crate::systems;
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
@@ -73,16 +73,16 @@ pub async fn observe(
 }
 
 /// What was read of a kind; no list at all where it is not served.
-type Read = (Kind, Option<Vec<Arc<Object>>>, Option<String>);
+type Read = (Kind, Option<Vec<Listed>>, Option<String>);
 
 async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterError> {
     let kind = source.kind;
     let found = match (source.feed(), source.role) {
         (Some(feed), _) => cluster.list(feed).await,
-        (None, Role::Hint(name)) => cluster.get(&kind.at("", name)).await.map(|o| vec![Arc::new(o)]),
+        (None, Role::Hint(name)) => cluster.get(&kind.at("", name)).await.map(|o| vec![o.into()]),
         (None, _) => return Ok((kind, None, None)),
     };
-    let all = matches!(source.role, Role::Record | Role::Owner);
+    let all = matches!(source.role, Role::Record | Role::Owner | Role::Alone);
     match found {
         Ok(objects) => Ok((kind, Some(objects), None)),
         // Its definition was removed between the question and the list: nothing is freed by that.
@@ -146,7 +146,7 @@ pub async fn look_again(
 
 /// The uids of all objects that addresses are given to.
 fn listed(observed: &Observed) -> HashSet<&str> {
-    systems::owners().into_iter().flat_map(|kind| observed.all(kind)).map(Object::uid).collect()
+    systems::owners().into_iter().flat_map(|kind| observed.list(kind)).map(Listed::uid).collect()
 }
 
 /// Lists these kinds once more where lists come from a cache; and whether they do.
@@ -199,7 +199,7 @@ async fn look(
             }
             Err(ClusterError::NotFound(_)) => {
                 seen.gone.insert(owner);
-                seen.observed.wrote(&target, None);
+                seen.observed.wrote(&target, None::<Listed>);
             }
             // Not an answer about that very object: nothing is freed by it.
             Err(ClusterError::NotServed(what)) => seen.notes.push(format!("{what} are not served here")),

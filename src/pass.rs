@@ -67,7 +67,8 @@ pub trait Progress {
 pub struct Outcome {
     /// What is reported.
     pub report: ReconcileReport,
-    /// Addresses of the owners that were served, whether they are new or were theirs before.
+    /// Addresses of the one owner that the pass was for, whether they are new or were its own before; none where it was
+    /// for all.
     pub granted: Vec<Allocated>,
     /// Every object that was (or would be) changed.
     pub changed: Vec<Changed>,
@@ -169,6 +170,8 @@ impl Pass<'_> {
             chains.extend(waiting(&sight, &decision, &sight.scene(self.config, self.now)));
             chains.extend(self.chores(&sight, When::After));
             let ran = self.carry_out(hand, &mut sight, &chains).await;
+            // There may be thousands of them, and their room is of use to what is said about them.
+            drop(chains);
             let whose = served.into_iter().map(Some).chain(std::iter::repeat(None));
             answers.extend(whose.zip(ran).map(|(served, ran)| Answer { served, ran }));
             let scene = sight.scene(self.config, self.now);

@@ -43,7 +43,7 @@ pub async fn publish(
         None => apply::create_in_namespace(cluster, CONFIG_MAP, &after).await,
     };
     match written {
-        Ok(after) => Ok(Some(Changed { before, after: Some(after) })),
+        Ok(after) => Ok(Some(Changed { before: before.map(Into::into), after: Some(after.into()) })),
         // Its figures are as young as ours.
         Err(ClusterError::Conflict(_) | ClusterError::Exists(_)) => Ok(None),
         Err(error) => Err(error),

@@ -73,7 +73,7 @@ pub(crate) fn bare(bed: &Bed) -> Duration {
         let cluster = KubeCluster::new(bed.client(ADMIN), Duration::from_secs(30));
         let outcome = settings(&cluster, &config, true).run(&|_| ()).await.unwrap();
         let Planned { pool: [held, told], ledger, claims } =
-            planned(outcome.changed.into_iter().filter_map(|c| c.after));
+            planned(outcome.changed.into_iter().filter_map(|c| Some(c.after?.glance().into_owned())));
         let cluster = &cluster;
         let start = Instant::now();
         let held = cluster.replace(IN_CLUSTER, &held).await.unwrap();

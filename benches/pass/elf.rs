@@ -128,7 +128,7 @@ pub(crate) fn bare(bed: &Bed) -> Duration {
     bed.block_on(async {
         let cluster = KubeCluster::new(bed.client(ADMIN), Duration::from_secs(30));
         let outcome = settings(&cluster, &config, true).run(&|_| ()).await.unwrap();
-        let planned = planned(outcome.changed.into_iter().filter_map(|c| c.after));
+        let planned = planned(outcome.changed.into_iter().filter_map(|c| Some(c.after?.glance().into_owned())));
         let cluster = &cluster;
         let start = Instant::now();
         let first = futures_util::stream::iter(&planned.first).map(|(elf, claim)| async move {

@@ -37,7 +37,8 @@ pub(crate) fn bare(bed: &Bed) -> Duration {
     bed.block_on(async {
         let cluster = KubeCluster::new(bed.client(ADMIN), Duration::from_secs(30));
         let planned = settings(&cluster, &config, true).run(&|_| ()).await.unwrap().changed;
-        let planned: Vec<Object> = planned.into_iter().filter_map(|c| c.after).collect();
+        let planned: Vec<Object> =
+            planned.into_iter().filter_map(|c| Some(c.after?.glance().into_owned())).collect();
         let of = |kind: &str| planned.iter().filter(|o| o.kind() == kind).cloned().collect::<Vec<Object>>();
         let nodes = of(NODE.kind);
         assert_eq!(nodes.len(), NODES);

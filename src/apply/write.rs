@@ -4,12 +4,11 @@
 use super::Changed;
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic};
 use crate::model::{
-    Action, Chain, Edit, Edited, Expect, Feed, Kind, Make, Object, ObjectRef, Observed, Write,
+    Action, Chain, Edit, Edited, Expect, Feed, Kind, Listed, Make, Object, ObjectRef, Observed, Write,
 };
 use futures_util::StreamExt;
 use std::collections::BTreeMap;
 use std::future::ready;
-use std::sync::Arc;
 
 /// How often an object that keeps changing is tried before the next pass has to see to it.
 const TRIES: usize = 5;
@@ -33,7 +32,7 @@ pub struct Ran {
     /// One for each write that was tried, in order.
     pub written: Vec<Written>,
     /// What the writes left, in order; `None`: it is gone.
-    pub left: Vec<(ObjectRef, Option<Object>)>,
+    pub left: Vec<(ObjectRef, Option<Listed>)>,
 }
 
 /// Carries out chains; the answers are in their order. One failure stops no other chain. Those that end in the same
@@ -77,11 +76,13 @@ fn rows(chains: &[Chain]) -> Vec<Vec<usize>> {
 
 /// One chain, up to the first write that cannot be done.
 async fn run(cluster: &dyn Cluster, observed: &Observed, before: &[(usize, Ran)], chain: &[Write]) -> Ran {
-    let mut ran = Ran::default();
+    let (written, left) = (Vec::with_capacity(chain.len()), Vec::with_capacity(chain.len()));
+    let mut ran = Ran { written, left };
     for write in chain {
         let earlier = before.iter().map(|(_, ran)| ran).chain([&ran]).rev();
         let known = earlier.flat_map(|ran| ran.left.iter().rev()).find(|(t, _)| *t == write.target);
-        let current = known.map_or_else(|| observed.find(&write.target).cloned(), |(_, now)| now.clone());
+        let current =
+            known.map_or_else(|| observed.find_listed(&write.target), |(_, now)| now.as_ref()).cloned();
         let (written, now) = match &write.action {
             Action::Update(edit) | Action::UpdateStatus(edit) => update(cluster, write, edit, current).await,
             Action::Create(make) => create(cluster, write, make, &ran, current).await,
@@ -107,21 +108,25 @@ async fn run(cluster: &dyn Cluster, observed: &Observed, before: &[(usize, Ran)]
 }
 
 /// How a write ended, and the object after it.
-type Ended = (Written, Option<Object>);
+type Ended = (Written, Option<Listed>);
 
-async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Option<Object>) -> Ended {
+async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Option<Listed>) -> Ended {
     let Some(mut current) = current else { return (Written::Moot, None) };
+    // Until the pass ends, what was written takes no more room than what a list had of it.
+    let folded = current.is_folded();
+    let like = |object: Object| if folded { Listed::from(object).fold() } else { object.into() };
     let generation = |object: &Object| object.at("/metadata/generation").cloned();
-    let decided_on = generation(&current);
+    let decided_on = generation(&current.glance());
     let freeing = matches!(write.action, Action::Free(_));
     for _ in 0..TRIES {
-        if other(&write.uid, &current) {
+        let seen = current.glance();
+        if other(&write.uid, seen.uid()) {
             return (Written::Moot, None);
         }
-        let wanted = match edit.apply(&current) {
+        let wanted = match edit.apply(&seen) {
             Edited::Moot => return (Written::Moot, None),
-            Edited::Already => return (Written::Already, Some(current)),
-            Edited::To(wanted) if *wanted == current => return (Written::Already, Some(current)),
+            Edited::Already => return (Written::Already, Some(current.clone())),
+            Edited::To(wanted) if *wanted == *seen => return (Written::Already, Some(current.clone())),
             Edited::To(wanted) => wanted,
         };
         let kind = write.target.kind;
@@ -134,7 +139,8 @@ async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Opti
             Ok(now) => {
                 // The last finalizer of an object that is being deleted was all that kept it.
                 let gone = now.deleting() && now.array("/metadata/finalizers").is_empty();
-                let changed = Changed { before: Some(current), after: Some(*wanted) };
+                let now = like(now);
+                let changed = Changed { before: Some(current.clone()), after: Some(now.clone()) };
                 return (Written::Done(changed), (!gone).then_some(now));
             }
             Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
@@ -142,7 +148,7 @@ async fn update(cluster: &dyn Cluster, write: &Write, edit: &Edit, current: Opti
                 // What it is meant to be has changed since the decision: it may have been served by others and may
                 // want again by now, and what was recorded for it may be another's.
                 Ok(fresh) if !freeing && generation(&fresh) != decided_on => return (Written::Moot, None),
-                Ok(fresh) => current = fresh,
+                Ok(fresh) => current = like(fresh),
                 Err(ClusterError::NotFound(_)) => return (Written::Moot, None),
                 Err(error) => return (failed(write, error), None),
             },
@@ -157,21 +163,25 @@ async fn create(
     write: &Write,
     make: &Make,
     ran: &Ran,
-    current: Option<Object>,
+    current: Option<Listed>,
 ) -> Ended {
-    let known = |object: Object| {
+    let known = |object: Listed| {
         if make.is_same(&object) { (Written::Already, Some(object)) } else { (Written::Moot, None) }
     };
     if let Some(object) = current {
         return known(object);
     }
-    let before: Vec<Object> = ran.left.iter().filter_map(|(_, now)| now.clone()).collect();
+    let before: Vec<Object> =
+        ran.left.iter().filter_map(|(_, now)| Some(now.as_ref()?.glance().into_owned())).collect();
     let wanted = make.build(&before);
     match cluster.create(write.target.kind, &wanted).await {
-        Ok(now) => (Written::Done(Changed { before: None, after: Some(wanted) }), Some(now)),
+        Ok(now) => {
+            let now = Listed::from(now);
+            (Written::Done(Changed { before: None, after: Some(now.clone()) }), Some(now))
+        }
         // Another run was faster, or this one was and did not hear of it.
         Err(ClusterError::Exists(_)) => match cluster.get(&write.target).await {
-            Ok(object) => known(object),
+            Ok(object) => known(object.into()),
             Err(ClusterError::NotFound(_)) => (Written::Moot, None),
             Err(error) => (failed(write, error), None),
         },
@@ -179,16 +189,16 @@ async fn create(
     }
 }
 
-async fn delete(cluster: &dyn Cluster, write: &Write, current: Option<Object>) -> Ended {
+async fn delete(cluster: &dyn Cluster, write: &Write, current: Option<Listed>) -> Ended {
     let Some(current) = current else { return (Written::Already, None) };
-    if other(&write.uid, &current) {
+    if other(&write.uid, current.uid()) {
         return (Written::Already, None);
     }
     if current.deleting() {
         return (Written::Already, Some(current));
     }
     match cluster.delete(&write.target, current.uid()).await {
-        Ok(now) => (Written::Done(Changed { before: Some(current), after: None }), now),
+        Ok(now) => (Written::Done(Changed { before: Some(current), after: None }), now.map(Into::into)),
         Err(ClusterError::NotFound(_)) => (Written::Already, None),
         Err(ClusterError::Conflict(_)) => (Written::Moot, None),
         Err(error) => (failed(write, error), None),
@@ -202,15 +212,15 @@ async fn look(cluster: &dyn Cluster, write: &Write, expect: &Expect) -> Ended {
         Err(ClusterError::NotFound(_)) => None,
         Err(error) => return (failed(write, error), None),
     };
-    if expect.holds(now.as_ref()) { (Written::Already, now) } else { (Written::Moot, None) }
+    if expect.holds(now.as_ref()) { (Written::Already, now.map(Into::into)) } else { (Written::Moot, None) }
 }
 
 fn failed(write: &Write, error: ClusterError) -> Written {
     Written::Failed(write.target.clone(), error)
 }
 
-fn other(uid: &str, object: &Object) -> bool {
-    !uid.is_empty() && !object.uid().is_empty() && uid != object.uid()
+fn other(wanted: &str, uid: &str) -> bool {
+    !wanted.is_empty() && !uid.is_empty() && wanted != uid
 }
 
 /// A cluster on which every write succeeds and changes nothing: what a dry run writes to. One object is shown as the
@@ -233,7 +243,7 @@ impl Cluster for Dry<'_> {
         unread("what is served")
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         unread(feed.kind.plural)
     }
 

@@ -6,11 +6,10 @@ pub mod kube;
 mod patient;
 pub mod sim;
 
-use crate::model::{Feed, Kind, Object, ObjectRef};
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use futures_util::Stream;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use patient::{Patient, jitter};
@@ -25,11 +24,11 @@ pub type Watch<'a> = Pin<Box<dyn Stream<Item = Result<News, ClusterError>> + 'a>
 #[derive(Clone, Debug)]
 pub enum News {
     /// All objects there are at a version: at the beginning, and wherever the watch has to begin anew.
-    All(Vec<Arc<Object>>, String),
+    All(Vec<Listed>, String),
     /// An object is so now.
-    Now(Arc<Object>),
+    Now(Listed),
     /// An object is gone; this is the last of it, with the version at which it went.
-    Gone(Arc<Object>),
+    Gone(Listed),
     /// All was told up to this version.
     UpTo(String),
 }
@@ -39,9 +38,9 @@ pub trait Cluster {
     /// Which of these kinds are served here.
     fn served<'a>(&'a self, kinds: &'a [Kind]) -> Answer<'a, Vec<Kind>>;
     /// The objects of a feed, as they are now.
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>>;
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>>;
     /// The objects of a kind in a namespace that somebody names, as they are now.
-    fn list_within<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Arc<Object>>> {
+    fn list_within<'a>(&'a self, kind: Kind, namespace: &'a str) -> Answer<'a, Vec<Listed>> {
         Box::pin(async move {
             let mut all = self.list(Feed::all(kind)).await?;
             all.retain(|object| object.namespace() == namespace);
@@ -54,7 +53,7 @@ pub trait Cluster {
         Box::pin(futures_util::stream::pending())
     }
     /// Where [`Cluster::list`] answers from a cache: the same as the server has it at this moment.
-    fn list_uncached(&self, _feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+    fn list_uncached(&self, _feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
         None
     }
     /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.

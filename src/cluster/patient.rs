@@ -3,8 +3,7 @@
 //! conflict, and conflicts are looked into.
 
 use super::{Answer, Cluster, ClusterError, Traffic, Watch};
-use crate::model::{Feed, Kind, Object, ObjectRef};
-use std::sync::Arc;
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use std::time::Duration;
 
 const TRIES: u32 = 6;
@@ -51,7 +50,7 @@ impl Cluster for Patient<'_> {
         Box::pin(self.insist(move || self.0.served(kinds)))
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(self.insist(move || self.0.list(feed)))
     }
 
@@ -59,7 +58,7 @@ impl Cluster for Patient<'_> {
         self.0.watch(feed)
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
         let again = move || self.0.list_uncached(feed).unwrap_or_else(|| self.0.list(feed));
         self.0.list_uncached(feed).map(|_| -> Answer<'_, _> { Box::pin(self.insist(again)) })
     }

@@ -86,7 +86,7 @@ pub(super) fn diff(printer: &Printer, changed: &[Changed]) -> Result<(), Failure
     let for_programs = matches!(printer.format, Format::Json | Format::Yaml | Format::Name);
     for change in changed {
         let text =
-            output::diff(change.before.as_ref(), change.after.as_ref(), printer.color && !for_programs);
+            output::diff(change.before.as_deref(), change.after.as_deref(), printer.color && !for_programs);
         if for_programs {
             printer.aside(&text);
         } else {

@@ -79,7 +79,7 @@ async fn of_machine(context: &Context<'_>, config: &Config, machine: &MachineRef
         .collect();
     let ran = apply::write(&Dry::new(pass.cluster), &sight.seen.observed, &chains, 1, &|| ()).await;
     let will_be = ran.into_iter().flat_map(|r| r.left).rev().find_map(|(t, now)| now.filter(|_| t == target));
-    let shown = will_be.as_ref().unwrap_or(object);
+    let shown = will_be.as_deref().unwrap_or(object);
     let document = systems::ALL.iter().find_map(|s| s.nmstate(kind, shown, &sight.pools));
     document.ok_or_else(|| {
         let target = kind.at(object.namespace(), object.name());

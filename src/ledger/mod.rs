@@ -13,11 +13,10 @@ pub use head::{Applied, FORMAT, HEAD, Head};
 pub use shrink::{Cause, Shrunk, shrunk};
 
 use crate::addr::{Span, subnet};
-use crate::model::{Allocation, Draft, Kind, Object, Slot};
+use crate::model::{Allocation, Draft, Kind, Listed, Object, Slot};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// Where the ledger lives; fixed, so that every run meets in the same place.
 pub const NAMESPACE: &str = "mipam-system";
@@ -43,7 +42,7 @@ const BLOCKS: &str = "mipam-nodes";
 pub struct Ledger {
     /// Format, epoch and the pools last applied; `None` before the first allocation.
     pub head: Option<Head>,
-    objects: BTreeMap<String, Arc<Object>>,
+    objects: BTreeMap<String, Listed>,
     allocations: BTreeMap<Slot, Allocation>,
     unreadable: Vec<Unreadable>,
 }
@@ -108,27 +107,24 @@ pub enum Change {
 
 impl Ledger {
     /// Reads the ledger's objects; the other ConfigMaps of the namespace are not ours.
-    pub fn read(objects: impl IntoIterator<Item: Into<Arc<Object>>>) -> Result<Self, LedgerError> {
+    pub fn read(objects: impl IntoIterator<Item: Into<Listed>>) -> Result<Self, LedgerError> {
         Self::default().read_again(objects)
     }
 
     /// The same where some of them were read before: those that have not changed since are not read again.
-    pub fn read_again(
-        mut self,
-        objects: impl IntoIterator<Item: Into<Arc<Object>>>,
-    ) -> Result<Self, LedgerError> {
-        let belongs = |o: &Arc<Object>| {
+    pub fn read_again(mut self, objects: impl IntoIterator<Item: Into<Listed>>) -> Result<Self, LedgerError> {
+        let belongs = |o: &Listed| {
             let pages = ["mipam-v4-", "mipam-v6-"];
             o.name() == HEAD || o.name() == BLOCKS || pages.iter().any(|p| o.name().starts_with(p))
         };
         let (heads, rest): (Vec<_>, Vec<_>) =
-            objects.into_iter().map(Into::into).filter(belongs).partition(|o: &Arc<Object>| o.name() == HEAD);
+            objects.into_iter().map(Into::into).filter(belongs).partition(|o: &Listed| o.name() == HEAD);
         self.head = heads.first().map(|head| Head::read(head)).transpose()?;
         let Some(head) = &self.head else {
             return if rest.is_empty() { Ok(Self::default()) } else { Err(LedgerError::NoHead(rest.len())) };
         };
         let ours = head.epoch.clone();
-        let there: BTreeSet<&str> = rest.iter().map(|o| o.name()).collect();
+        let there: BTreeSet<&str> = rest.iter().map(Listed::name).collect();
         let gone: Vec<String> =
             self.objects.keys().filter(|n| !there.contains(n.as_str())).cloned().collect();
         gone.iter().for_each(|name| self.unload(name));
@@ -138,8 +134,10 @@ impl Ledger {
                 let theirs = theirs.to_owned();
                 return Err(LedgerError::Foreign { object: object.name().to_owned(), theirs, ours });
             }
-            if !self.objects.get(object.name()).is_some_and(|known| known.is_same_version(&object)) {
-                self.load(object);
+            match self.objects.get_mut(object.name()) {
+                // The list has it anyway: there need not be two of it in memory.
+                Some(known) if known.is_same_version(&object) => *known = object,
+                _ => self.load(&object),
             }
         }
         Ok(self)
@@ -148,17 +146,28 @@ impl Ledger {
     /// Forgets an object and its entries.
     fn unload(&mut self, name: &str) {
         let Some(before) = self.objects.remove(name) else { return };
-        for key in before.at("/data").and_then(Value::as_object).into_iter().flatten().map(|(key, _)| key) {
-            if let Some(slot) = entry::slot_of_key(key).filter(|slot| Page::of(slot).name() == name) {
-                self.allocations.remove(&slot);
-            }
-        }
-        self.unreadable.retain(|u| u.object != name);
+        entries(&before).for_each(|(key, _)| self.forget(name, key));
     }
 
-    fn load(&mut self, object: Arc<Object>) {
+    /// Forgets an entry of an object.
+    fn forget(&mut self, name: &str, key: &str) {
+        if let Some(slot) = entry::slot_of_key(key).filter(|slot| Page::of(slot).name() == name) {
+            self.allocations.remove(&slot);
+        }
+        self.unreadable.retain(|u| u.object != name || u.key != key);
+    }
+
+    /// Reads an object. Entries that say what they said before are not read again.
+    fn load(&mut self, object: &Listed) {
         let name = object.name().to_owned();
-        self.unload(&name);
+        let before = self.objects.insert(name.clone(), object.clone());
+        let was = |key: &str| before.as_ref().and_then(|before| before.at("/data")?.get(key));
+        let is = |key: &str| object.at("/data").and_then(|data| data.get(key));
+        for (key, value) in before.iter().flat_map(|before| entries(before)) {
+            if is(key) != Some(value) {
+                self.forget(&name, key);
+            }
+        }
         let mut own = None;
         // Written to another page by hand, an entry would stand beside the one that counts.
         let mut belongs = |slot: &Slot| {
@@ -168,7 +177,7 @@ impl Ledger {
             }
             own == Some(page)
         };
-        for (key, value) in object.at("/data").and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in entries(object).filter(|(key, value)| was(key) != Some(*value)) {
             let message = match entry::decode(key, value) {
                 Ok(allocation) if belongs(&allocation.slot) => {
                     self.allocations.insert(allocation.slot.clone(), allocation);
@@ -183,7 +192,8 @@ impl Ledger {
             let (object, key) = (name.clone(), key.clone());
             self.unreadable.push(Unreadable { object, key, address, block, message });
         }
-        self.objects.insert(name, object);
+        // The same order, whatever was read before.
+        self.unreadable.sort_by(|a, b| (&a.object, &a.key).cmp(&(&b.object, &b.key)));
     }
 
     /// Every entry, by address.
@@ -215,7 +225,12 @@ impl Ledger {
 
     /// The ledger object as it was read, if there is one.
     pub fn object(&self, name: &str) -> Option<&Object> {
-        self.objects.get(name).map(|object| &**object)
+        self.listed(name).map(|object| &**object)
+    }
+
+    /// The same as lists have it.
+    pub fn listed(&self, name: &str) -> Option<&Listed> {
+        self.objects.get(name)
     }
 
     /// Has this later version of a ledger object the same entries for these slots, as far as they are in it?
@@ -252,11 +267,12 @@ impl Ledger {
     }
 
     /// Takes note of an object that has just been written.
-    pub fn wrote(&mut self, object: Object) {
+    pub fn wrote(&mut self, object: impl Into<Listed>) {
+        let object = object.into();
         if object.name() == HEAD {
             self.head = Head::read(&object).ok();
         } else {
-            self.load(Arc::new(object));
+            self.load(&object);
         }
     }
 }
@@ -304,6 +320,11 @@ impl Page {
 /// The name of the ledger object of an address.
 pub fn object_name(address: IpAddr) -> String {
     Page::of(&Slot::new(address, "".into())).name()
+}
+
+/// The entries of a ledger object as text.
+fn entries(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+    object.at("/data").and_then(Value::as_object).into_iter().flatten()
 }
 
 fn blank(name: &str, epoch: &str) -> Object {

@@ -1,8 +1,8 @@
 //! What systems tell the planner: who wants addresses, and which addresses are in use by whom.
 
 use super::{
-    BlockPool, Chain, ClaimLine, Holder, Notice, ObjectRef, Owner, PendingLine, Pool, PoolOrigin, Problem,
-    Taken,
+    BlockPool, Chain, ClaimLine, Holder, NODE, Notice, ObjectRef, Owner, PendingLine, Pool, PoolOrigin,
+    Problem, Taken,
 };
 use crate::addr::Family;
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ pub struct Holding {
     /// The address.
     pub address: IpAddr,
     /// Where it was seen, for people.
-    pub seen_on: ObjectRef,
+    pub seen_on: Arc<ObjectRef>,
     /// Whose it is; `None` where nobody that mipam serves is known to hold it (a Node, say).
     pub holder: Option<Holder>,
     /// Objects of other kinds that stand for the same thing: the machine of a Node.
@@ -261,6 +261,8 @@ pub struct Survey {
     pub problems: Vec<Problem>,
     /// Whom people know an owner by, where that is not itself.
     pub known: BTreeMap<Arc<Owner>, Holder>,
+    /// Nodes by name, with the machines that say they are them.
+    pub nodes: Vec<(Box<str>, Box<str>)>,
     /// Owners that are served and have all they need.
     pub settled: Vec<Arc<Owner>>,
     /// What a person should know although nothing is wrong with any object.
@@ -284,8 +286,35 @@ impl Survey {
         self.pending.extend(other.pending);
         self.problems.extend(other.problems);
         self.known.extend(other.known);
+        self.nodes.extend(other.nodes);
         self.settled.extend(other.settled);
         self.warnings.extend(other.warnings);
         self.notices.extend(other.notices);
+    }
+
+    /// Without room for more: it is kept for long.
+    #[must_use]
+    pub fn fitted(mut self) -> Self {
+        self.claims.shrink_to_fit();
+        self.holdings.shrink_to_fit();
+        self.settled.shrink_to_fit();
+        self.nodes.shrink_to_fit();
+        self
+    }
+
+    /// Says of every Node which machine it is, where it does not say so itself: the one that says it is, or the one of
+    /// its name.
+    pub fn name_machines(&mut self) {
+        let of_nodes = |h: &&mut Holding| h.seen_on.kind == NODE && h.stands_for.is_none();
+        let mut unnamed = self.holdings.iter_mut().filter(of_nodes).peekable();
+        if unnamed.peek().is_none() {
+            return;
+        }
+        let machines: BTreeMap<&str, &str> =
+            self.nodes.iter().map(|(node, machine)| (&**node, &**machine)).collect();
+        for holding in unnamed {
+            let node = holding.seen_on.name.as_str();
+            holding.stands_for = Some(machines.get(node).copied().unwrap_or(node).to_owned());
+        }
     }
 }

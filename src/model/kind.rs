@@ -1,6 +1,6 @@
 //! Kinds of objects, as constants: what mipam reads and writes is known at compile time.
 
-use super::Object;
+use super::{Listed, Object};
 
 /// A kind that mipam knows, with the versions it can read, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +75,9 @@ pub enum Role {
     Record,
     /// Owners of addresses, and what shows addresses in use: read in the second wave.
     Owner,
+    /// Owners of which every object speaks for itself: what it says hangs on nothing else but the configuration. It is
+    /// asked by [`crate::systems::System::survey_one`], once for as long as it stays as it is, and folded meanwhile.
+    Alone,
     /// One named object that informs a decision (a CRD, say), read in the second wave; not being
     /// allowed to see it is a note, never a stop.
     Hint(&'static str),
@@ -111,22 +114,30 @@ pub struct Feed {
     pub namespace: &'static str,
     /// Only the few that bear this sign.
     pub sign: Option<Sign>,
+    /// They are looked at one by one: lists have them folded.
+    pub folded: bool,
 }
 
 impl Feed {
     /// All objects of a kind.
     pub const fn all(kind: Kind) -> Self {
-        Self { kind, namespace: "", sign: None }
+        Self { kind, namespace: "", sign: None, folded: false }
     }
 
     /// The objects of a kind in one namespace.
     pub const fn within(kind: Kind, namespace: &'static str) -> Self {
-        Self { kind, namespace, sign: None }
+        Self { kind, namespace, sign: None, folded: false }
     }
 
     /// The objects of a kind that bear a sign.
     pub const fn signed(kind: Kind, sign: Sign) -> Self {
-        Self { kind, namespace: "", sign: Some(sign) }
+        Self { kind, namespace: "", sign: Some(sign), folded: false }
+    }
+
+    /// An object as lists of it have it.
+    pub fn listed(&self, object: impl Into<Listed>) -> Listed {
+        let listed = object.into();
+        if self.folded { listed.fold() } else { listed }
     }
 
     /// Is it about this object of its kind?
@@ -150,6 +161,7 @@ impl Source {
     pub fn feed(&self) -> Option<Feed> {
         match self.role {
             Role::Record | Role::Owner => Some(Feed::all(self.kind)),
+            Role::Alone => Some(Feed { folded: true, ..Feed::all(self.kind) }),
             Role::Peer(sign) => Some(Feed::signed(self.kind, sign)),
             Role::Hint(_) => None,
         }

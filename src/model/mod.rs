@@ -5,6 +5,7 @@ mod block;
 mod claim;
 mod departure;
 mod kind;
+mod listed;
 mod notice;
 mod object;
 mod observed;
@@ -20,6 +21,7 @@ pub use claim::{
 };
 pub use departure::{Departure, DetachLine, DetachReport, Stay};
 pub use kind::{Feed, Kind, LEASE, NODE, ObjectRef, Role, Sign, Source};
+pub use listed::Listed;
 pub use notice::{EVENT, Notice};
 pub use object::Object;
 pub use observed::Observed;

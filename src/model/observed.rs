@@ -1,14 +1,13 @@
 //! What was seen of the cluster, as the pure rooms get it.
 
-use super::{Kind, Object, ObjectRef, Seconds};
+use super::{Kind, Listed, Object, ObjectRef, Seconds};
 use crate::addr::Span;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The objects of one observation.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    objects: BTreeMap<Kind, Vec<Arc<Object>>>,
+    objects: BTreeMap<Kind, Vec<Listed>>,
     served: BTreeSet<Kind>,
     now: Seconds,
     recorded: Vec<Span>,
@@ -36,37 +35,37 @@ impl Observed {
     }
 
     /// Adds all objects of a kind that is served.
-    pub fn insert(&mut self, kind: Kind, objects: impl IntoIterator<Item: Into<Arc<Object>>>) {
+    pub fn insert(&mut self, kind: Kind, objects: impl IntoIterator<Item: Into<Listed>>) {
         self.served.insert(kind);
         let all = self.objects.entry(kind).or_default();
         all.extend(objects.into_iter().map(Into::into));
         // They mostly come in order, and looking at every place once is cheaper than comparing objects.
-        if !all.iter().map(|o| place(o)).is_sorted() {
+        if !all.iter().map(place).is_sorted() {
             all.sort_by(|a, b| place(a).cmp(&place(b)));
         }
     }
 
     /// Puts these in the place of all objects of a kind.
-    pub fn replace(&mut self, kind: Kind, objects: Vec<Arc<Object>>) {
+    pub fn replace(&mut self, kind: Kind, objects: Vec<Listed>) {
         self.objects.remove(&kind);
         self.insert(kind, objects);
     }
 
     /// Takes note of what a write has made of an object; `None`: it is gone.
-    pub fn wrote(&mut self, target: &ObjectRef, now: Option<Object>) {
+    pub fn wrote(&mut self, target: &ObjectRef, now: Option<impl Into<Listed>>) {
         let all = self.objects.entry(target.kind).or_default();
         let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name)));
         match (at, now) {
-            (Ok(at), Some(object)) => all[at] = Arc::new(object),
+            (Ok(at), Some(object)) => all[at] = object.into(),
             (Ok(at), None) => drop(all.remove(at)),
-            (Err(at), Some(object)) => all.insert(at, Arc::new(object)),
+            (Err(at), Some(object)) => all.insert(at, object.into()),
             (Err(_), None) => {}
         }
     }
 
     /// All objects of a kind, by namespace and name.
     pub fn all(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Object> + Clone {
-        self.list(kind).iter().map(|object| &**object)
+        self.list(kind).iter().map(|listed| &**listed)
     }
 
     /// Are there any objects of a kind?
@@ -75,15 +74,20 @@ impl Observed {
     }
 
     /// All objects of a kind, by namespace and name.
-    pub fn list(&self, kind: Kind) -> &[Arc<Object>] {
+    pub fn list(&self, kind: Kind) -> &[Listed] {
         self.objects.get(&kind).map_or(&[], Vec::as_slice)
     }
 
     /// The object of that name.
     pub fn find(&self, target: &ObjectRef) -> Option<&Object> {
+        self.find_listed(target).map(|listed| &**listed)
+    }
+
+    /// The same as lists have it.
+    pub fn find_listed(&self, target: &ObjectRef) -> Option<&Listed> {
         let all = self.list(target.kind);
         let at = all.binary_search_by(|o| place(o).cmp(&(&target.namespace, &target.name))).ok()?;
-        all.get(at).map(|object| &**object)
+        all.get(at)
     }
 
     /// Was the kind there to be read?
@@ -92,8 +96,6 @@ impl Observed {
     }
 }
 
-fn place(object: &Object) -> (&str, &str) {
-    let meta = object.0.get("metadata");
-    let text = |key| meta.and_then(|m| m.get(key)?.as_str()).unwrap_or_default();
-    (text("namespace"), text("name"))
+fn place(object: &Listed) -> (&str, &str) {
+    (object.namespace(), object.name())
 }

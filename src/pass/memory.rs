@@ -4,10 +4,9 @@
 use super::Sight;
 use crate::config::Config;
 use crate::ledger::Ledger;
-use crate::model::{Kind, Object, Observed, Survey};
-use crate::systems::{self, System};
+use crate::model::{Listed, Observed, Role, Survey};
+use crate::systems;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What is remembered from one pass to the next, all of them with the same configuration.
 #[derive(Debug, Default)]
@@ -25,37 +24,56 @@ impl Memory {
 
 /// What objects have said that speak for themselves, by where they are in memory: one that has changed is another one.
 #[derive(Debug, Default)]
-pub(super) struct Surveys(HashMap<usize, (Arc<Object>, Arc<Survey>)>);
+pub(super) struct Surveys {
+    known: HashMap<usize, Known>,
+    /// How often all objects were asked.
+    round: u64,
+}
+
+/// What one object has said.
+#[derive(Debug)]
+struct Known {
+    /// For as long as it is here, no other one can be where it is.
+    _object: Listed,
+    said: Box<Survey>,
+    /// When it was last there.
+    round: u64,
+}
 
 impl Surveys {
     /// What all systems make of an observation. All of them, always: what is not served is still in use.
     pub(super) fn survey(this: &mut Option<Self>, observed: &Observed, config: &Config) -> Survey {
         let mut all = Survey::default();
-        let mut before = this.take();
-        let mut after = before.as_ref().map(|_| Self::default());
+        if let Some(this) = this {
+            this.round += 1;
+        }
         for system in systems::ALL {
             all.append(system.survey(observed, config));
-            for kind in system.one_by_one() {
-                for object in observed.list(*kind) {
-                    match (&mut before, &mut after) {
-                        (Some(before), Some(after)) => {
-                            let said = before.one(*system, *kind, object, config);
-                            all.append(Survey::clone(&said));
-                            after.0.insert(Arc::as_ptr(object).addr(), (object.clone(), said));
-                        }
-                        _ => all.append(system.survey_one(*kind, object, config)),
+            for kind in system.sources().iter().filter(|s| s.role == Role::Alone).map(|s| s.kind) {
+                for object in observed.list(kind) {
+                    let ask = || system.survey_one(kind, &object.glance(), config);
+                    match this {
+                        Some(this) => all.append(this.said(object, ask).clone()),
+                        None => all.append(ask()),
                     }
                 }
             }
         }
-        *this = after;
+        if let Some(Self { known, round }) = this {
+            known.retain(|_, known| known.round == *round);
+        }
+        all.name_machines();
         all
     }
 
-    fn one(&mut self, system: &dyn System, kind: Kind, object: &Arc<Object>, config: &Config) -> Arc<Survey> {
-        match self.0.remove(&Arc::as_ptr(object).addr()) {
-            Some((_, said)) => said,
-            None => Arc::new(system.survey_one(kind, object, config)),
-        }
+    fn said(&mut self, object: &Listed, ask: impl FnOnce() -> Survey) -> &Survey {
+        let known = self.known.entry(object.address());
+        let known = known.or_insert_with(|| Known {
+            _object: object.clone(),
+            said: Box::new(ask().fitted()),
+            round: 0,
+        });
+        known.round = self.round;
+        &known.said
     }
 }

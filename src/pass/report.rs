@@ -86,7 +86,8 @@ pub(super) fn finish(
     };
     report.pending.extend(decision.pending.iter().cloned());
     report.problems.extend(decision.problems.iter().cloned());
-    let granted = decision.served.iter().filter(|s| is_recorded(s, recorded));
+    let asked = decision.served.iter().filter(|_| pass.scope.only.is_some());
+    let granted = asked.filter(|s| is_recorded(s, recorded));
     let granted = granted.flat_map(|s| given(s, &claims[s.claim], &sight.pools)).collect();
     if pass.dry_run {
         changed.extend(ledger_preview(sight, decision));
@@ -120,9 +121,11 @@ pub(super) fn finish(
             }
         }
         let done = ran.changed().collect::<Vec<_>>();
-        let told = done
-            .iter()
-            .filter_map(|c| systems::ALL.iter().find_map(|s| s.changed(c.before.as_ref(), c.after.as_ref())));
+        // What is folded stands for itself, and for no claim.
+        let open = done.iter().filter(|c| !c.is_folded());
+        let told = open.filter_map(|c| {
+            systems::ALL.iter().find_map(|s| s.changed(c.before.as_deref(), c.after.as_deref()))
+        });
         report.claims.extend(told);
         changed.extend(done);
     }
@@ -168,8 +171,8 @@ fn ledger_preview(sight: &Sight, decision: &Decision) -> Vec<Changed> {
     let epoch = ledger.head.as_ref().map_or("", |h| &h.epoch);
     let pages = ledger::by_page(&changes).into_iter().map(|(page, changes)| {
         let name = page.name();
-        let before = ledger.object(&name).cloned();
-        Changed { before, after: Some(ledger.changed(&name, epoch, &changes)) }
+        let before = ledger.listed(&name).cloned();
+        Changed { before, after: Some(ledger.changed(&name, epoch, &changes).into()) }
     });
-    pages.filter(|c| c.before != c.after).collect()
+    pages.filter(|c| c.before.as_deref() != c.after.as_deref()).collect()
 }

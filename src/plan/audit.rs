@@ -117,7 +117,7 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
             "it has {address} of pool {}, which the ledger does not have for it: the next reconcile records it",
             pool.name
         );
-        return Some(Problem::new("Unrecorded", &holding.seen_on, message).at(slot));
+        return Some(Problem::new("Unrecorded", &*holding.seen_on, message).at(slot));
     }
     // The Node of a machine, and the status of a machine, repeat what the machine itself says.
     let repeated = all.iter().filter_map(|other| Some((other, other.holder.as_ref()?))).any(|(other, by)| {
@@ -138,5 +138,5 @@ fn of_use(holding: &Holding, slot: &Slot, all: &[&Holding], pool: &Pool, expecte
             PoolOrigin::Config | PoolOrigin::Flag => "add it to the pool's `exclude`",
         }
     );
-    Some(Problem::new("Foreign", &holding.seen_on, message).at(slot))
+    Some(Problem::new("Foreign", &*holding.seen_on, message).at(slot))
 }

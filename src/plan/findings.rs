@@ -116,25 +116,26 @@ fn adopt(world: World<'_>, holding: &Holding, slot: &Slot, records: &Records<'_>
         adopted,
         standing: Standing::Bound,
     };
-    let existing = decision.leaves(slot, records.at(slot)).cloned();
+    let existing = decision.leaves(slot, records.at(slot));
     let stranger = |a: &Allocation| !a.holders.iter().any(|h| h.owner.same_name(&holder.owner));
     let adopted = match existing {
         // A late writer may still give it to whom it rests for: who waits does not get it before that is over.
-        Some(a) if holding.adopt == Adopt::IfFree && stranger(&a) && rests(&a, world.now) => return,
+        Some(a) if holding.adopt == Adopt::IfFree && stranger(a) && rests(a, world.now) => return,
         // It rests, or its record was withdrawn, and yet it is in use: it is bound again.
         Some(a) if matches!(a.standing, Standing::Cooling { .. } | Standing::Surplus) => {
             fresh(a.adopted || !a.holders.iter().any(|h| h.owner.same(&holder.owner)))
         }
         None => fresh(true),
         Some(a) if a.holders.iter().any(|h| h.owner.same(&holder.owner)) => {
-            if records.firmness(&a) == Firmness::Firm {
+            if records.firmness(a) == Firmness::Firm {
                 return;
             }
             // The object carries it already: the set need not be bound by its home any more.
-            Allocation { standing: Standing::Bound, ..a }
+            Allocation { standing: Standing::Bound, ..a.clone() }
         }
         Some(_) if holding.adopt == Adopt::IfFree => return,
-        Some(mut a) => {
+        Some(a) => {
+            let mut a = a.clone();
             a.holders.push(holder.clone());
             // It is in use, so it does not hang on a set that may still be withdrawn, nor on one of another owner.
             let hangs = matches!(a.standing, Standing::Member { .. });
@@ -196,7 +197,7 @@ fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_
                 "it uses {}, which the ledger has for {holder}: two of them may share one address; check which one really has it",
                 place(slot.address, &slot.network),
             );
-            decision.problems.push(Problem::new("InUse", &holding.seen_on, message).at(slot));
+            decision.problems.push(Problem::new("InUse", &*holding.seen_on, message).at(slot));
         }
     }
 }

@@ -69,7 +69,7 @@ fn claim(owner: &Arc<Owner>, devices: usize) -> Claim {
 fn holding(owner: &Arc<Owner>, device: &str, address: IpAddr) -> Holding {
     Holding {
         address,
-        seen_on: ObjectRef { kind: MACHINE, namespace: "ns".into(), name: owner.name.to_string() },
+        seen_on: Arc::new(ObjectRef { kind: MACHINE, namespace: "ns".into(), name: owner.name.to_string() }),
         holder: Some(Holder { owner: owner.clone(), device: device.into() }),
         stands_for: None,
         pools: None,

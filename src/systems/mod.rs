@@ -52,13 +52,7 @@ pub trait System: Sync {
     /// What the objects say: who wants addresses, which are in use, what else is to be done.
     fn survey(&self, observed: &Observed, config: &Config) -> Survey;
 
-    /// The kinds of which every object speaks for itself. What [`System::survey_one`] says of such an object hangs on
-    /// nothing else but the configuration: it is not asked again for as long as the object stays as it is.
-    fn one_by_one(&self) -> &'static [Kind] {
-        &[]
-    }
-
-    /// What one of these objects says.
+    /// What one object says of a kind that [`crate::model::Role::Alone`] is the role of.
     fn survey_one(&self, _kind: Kind, _object: &Object, _config: &Config) -> Survey {
         Survey::default()
     }

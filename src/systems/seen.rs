@@ -3,14 +3,14 @@
 
 use super::elf::{CLUSTER as CAPI_CLUSTER, MACHINE as CAPI_MACHINE};
 use super::kubevirt::{CLAIM as IPAM_CLAIM, VMI};
-use super::{Scene, System, kubermatic, openshift};
+use super::{Scene, System};
 use crate::addr::parse_address;
 use crate::config::Config;
 use crate::model::{
     Adopt, Chain, Claim, Given, Holding, Kind, NODE, Object, Observed, Problem, Role, Source, Survey,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Addresses that others use.
 pub(super) struct Seen;
@@ -70,11 +70,10 @@ impl System for Seen {
 
     fn survey(&self, observed: &Observed, _: &Config) -> Survey {
         let mut survey = Survey::default();
-        let machines = machines_by_node(observed);
         for (kind, places) in PLACES {
             for object in observed.all(*kind) {
                 let stands_for = match *kind {
-                    NODE => Some(machine_of(object, &machines)),
+                    NODE => annotated_machine(object),
                     // The claims for its addresses are those of what it runs on.
                     CAPI_MACHINE => object.text("/spec/infrastructureRef/name").map(str::to_owned),
                     _ => None,
@@ -105,7 +104,7 @@ fn note(
     names_allowed: bool,
     survey: &mut Survey,
 ) {
-    let seen_on = kind.at(object.namespace(), object.name());
+    let seen_on = Arc::new(kind.at(object.namespace(), object.name()));
     match parse_address(text.split('/').next().unwrap_or_default()) {
         Ok(address) => survey.holdings.push(Holding {
             address,
@@ -118,30 +117,22 @@ fn note(
         Err(_) if names_allowed => {}
         Err(error) => survey.problems.push(Problem::new(
             "Unreadable",
-            &seen_on,
+            &*seen_on,
             format!("{error}; mipam cannot tell which address it uses, so mend it by hand"),
         )),
     }
 }
 
-/// The machines of this cluster by the name of their Node, where they say it.
-fn machines_by_node(observed: &Observed) -> BTreeMap<&str, &str> {
-    let kinds = [openshift::MACHINE, kubermatic::MACHINE, kubermatic::OLD_MACHINE];
-    let kinds = kinds.into_iter().filter(|_| observed.any(NODE));
-    let all = kinds.flat_map(|kind| observed.all(kind));
-    let named = all.flat_map(|machine| {
-        let nodes = ["/spec/metadata/name", "/status/nodeRef/name"].into_iter();
-        nodes.filter_map(|at| machine.text(at)).map(|node| (node, machine.name()))
-    });
-    named.collect()
+/// The machine that a Node says it is.
+fn annotated_machine(node: &Object) -> Option<String> {
+    let mut annotated = ["machine.openshift.io/machine", "cluster.k8s.io/machine"].into_iter();
+    annotated.find_map(|key| node.annotation(key)?.split('/').next_back()).map(str::to_owned)
 }
 
-/// The machine that a Node is: what its annotation says, what a machine says, else its own name.
-fn machine_of(node: &Object, machines: &BTreeMap<&str, &str>) -> String {
-    let mut annotated = ["machine.openshift.io/machine", "cluster.k8s.io/machine"].into_iter();
-    let annotated = annotated.find_map(|key| node.annotation(key)?.split('/').next_back());
-    let machine = annotated.or_else(|| machines.get(node.name()).copied());
-    machine.unwrap_or_else(|| node.name()).to_owned()
+/// The Nodes that a machine says it is, with its name.
+pub(super) fn nodes_of(machine: &Object) -> Vec<(Box<str>, Box<str>)> {
+    let nodes = ["/spec/metadata/name", "/status/nodeRef/name"].into_iter();
+    nodes.filter_map(|at| machine.text(at)).map(|node| (node.into(), machine.name().into())).collect()
 }
 
 fn collect<'a>(value: &'a Value, path: &[&str], found: &mut Vec<&'a str>) {

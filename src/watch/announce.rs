@@ -1,7 +1,7 @@
 //! Says on objects what was done, when there is nothing better to do: Events are for people, and can wait.
 
 use crate::cluster::Cluster;
-use crate::model::Object;
+use crate::model::{Notice, Seconds};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use tokio::sync::Notify;
@@ -12,16 +12,17 @@ const LONGEST: usize = 5_000;
 /// What is yet to be said.
 #[derive(Default)]
 pub(super) struct Announcer {
-    waiting: RefCell<VecDeque<Object>>,
+    /// With the times at which they came up.
+    waiting: RefCell<VecDeque<(Notice, Seconds)>>,
     busy: Cell<bool>,
     moved: Notify,
 }
 
 impl Announcer {
     /// These are to be said.
-    pub(super) fn add(&self, events: impl IntoIterator<Item = Object>) {
+    pub(super) fn add(&self, notices: Vec<Notice>, now: Seconds) {
         let mut waiting = self.waiting.borrow_mut();
-        waiting.extend(events);
+        waiting.extend(notices.into_iter().map(|notice| (notice, now)));
         let surplus = waiting.len().saturating_sub(LONGEST);
         waiting.drain(..surplus);
         self.moved.notify_waiters();
@@ -40,7 +41,7 @@ impl Announcer {
             let next = if self.busy.get() { None } else { self.waiting.borrow_mut().pop_front() };
             match next {
                 // It changes nothing, so failing to say it is no failure.
-                Some(event) => drop(cluster.announce(&event).await),
+                Some((notice, at)) => drop(cluster.announce(&notice.event(at)).await),
                 None => moved.await,
             }
         }

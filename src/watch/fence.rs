@@ -2,9 +2,8 @@
 //! Writes under way are not cut off; no new one begins.
 
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic, Watch};
-use crate::model::{Feed, Kind, Object, ObjectRef};
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use std::future::ready;
-use std::sync::Arc;
 
 /// What is said of a write that was held back.
 pub const HELD_BACK: &str = "this process may not write any more: it is to end, or another one is at work";
@@ -28,7 +27,7 @@ impl Cluster for Fenced<'_> {
         self.inner.served(kinds)
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         self.inner.list(feed)
     }
 
@@ -36,7 +35,7 @@ impl Cluster for Fenced<'_> {
         self.inner.watch(feed)
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
         self.inner.list_uncached(feed)
     }
 

@@ -315,7 +315,7 @@ impl<H: Host> Loop<'_, H> {
                 };
                 if !lost {
                     *self.failure.borrow_mut() = failure;
-                    self.tell(&outcome, scope, now);
+                    self.tell(&mut outcome, scope, now);
                 }
                 let wake = wake(&outcome, now);
                 *self.memory.borrow_mut() = Memory::of(outcome.sight);
@@ -335,11 +335,11 @@ impl<H: Host> Loop<'_, H> {
         wait
     }
 
-    fn tell(&self, outcome: &Outcome, scope: &Scope, now: Seconds) {
+    fn tell(&self, outcome: &mut Outcome, scope: &Scope, now: Seconds) {
         let metrics = &self.settings.told.metrics;
         metrics.pools(&plan::usage(outcome.sight.world(scope, now), &BTreeMap::new()));
         metrics.findings(&outcome.report.pending, &outcome.report.problems);
-        self.announcer.add(outcome.notices.iter().map(|notice| notice.event(now)));
+        self.announcer.add(std::mem::take(&mut outcome.notices), now);
         self.host.ended(outcome);
     }
 }

@@ -10,7 +10,6 @@ use crate::systems::kubevirt::network::{At, of_vmi};
 use crate::systems::kubevirt::{CLAIM, NAD, VM, VMI, name};
 use futures_util::future::try_join_all;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How often what a pod runs is looked for: the pod may be seen a moment before it.
@@ -108,7 +107,7 @@ async fn definitions(
     let mut all = Vec::new();
     if primary {
         let own = cluster.list_within(NAD, namespace).await.map_err(|error| failed(&error))?;
-        all.extend(own.into_iter().map(Arc::unwrap_or_clone));
+        all.extend(own.into_iter().map(|listed| listed.glance().into_owned()));
     }
     let others = named.iter().filter(|(ns, _)| !(primary && ns == namespace));
     let targets: Vec<ObjectRef> = others.map(|(ns, name)| NAD.at(ns, name)).collect();

@@ -9,13 +9,12 @@
 mod shelf;
 
 use super::{Answer, Cluster, ClusterError, News, Traffic};
-use crate::model::{Feed, Kind, Object, ObjectRef};
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use futures_util::stream::{LocalBoxStream, SelectAll};
 use futures_util::{StreamExt, stream};
 use shelf::{Shelf, Standing, place};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -120,7 +119,7 @@ impl<'c> Cached<'c> {
         let mut shelves = self.shelves.borrow_mut();
         let mut begun = self.reads.feeds.clone();
         begun.retain(|feed| served.contains(&feed.kind) && !shelves.contains_key(feed));
-        shelves.extend(begun.iter().map(|feed| (*feed, Shelf::new(feed.kind))));
+        shelves.extend(begun.iter().map(|feed| (*feed, Shelf::new(*feed))));
         begun
     }
 
@@ -222,7 +221,7 @@ impl Cluster for Cached<'_> {
         })
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(async move {
             let latest = Instant::now() + CATCH_UP;
             let leads = feed == self.reads.first;
@@ -251,7 +250,7 @@ impl Cluster for Cached<'_> {
         })
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Arc<Object>>>> {
+    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
         Some(self.live.list(feed))
     }
 

@@ -2,18 +2,17 @@
 //! whether anything has changed that somebody else did.
 
 use crate::cluster::{ClusterError, News};
-use crate::model::{Kind, LEASE, NODE, Object};
+use crate::model::{Feed, Kind, LEASE, Listed, NODE, Object};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 type Place = (String, String);
 
 /// What is known of the objects of one feed.
 #[derive(Debug)]
 pub(super) struct Shelf {
-    kind: Kind,
-    objects: BTreeMap<Place, Arc<Object>>,
+    feed: Feed,
+    objects: BTreeMap<Place, Listed>,
     /// The version up to which everything was told; `None` before the first list.
     at: Option<u64>,
     /// Why nothing can be told at the moment.
@@ -35,7 +34,7 @@ pub(super) struct Shelf {
 /// How much a shelf can be relied on.
 pub(super) enum Standing {
     /// It is what the server had at a moment after all that this process wrote.
-    Current(Vec<Arc<Object>>),
+    Current(Vec<Listed>),
     /// It will be, as soon as its watch has told a little more.
     Behind,
     /// The server has refused it.
@@ -45,9 +44,9 @@ pub(super) enum Standing {
 }
 
 impl Shelf {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(feed: Feed) -> Self {
         Self {
-            kind,
+            feed,
             objects: BTreeMap::new(),
             at: None,
             trouble: None,
@@ -78,7 +77,7 @@ impl Shelf {
     pub(super) fn trouble(&self) -> Result<(), String> {
         match (&self.trouble, self.at) {
             (Some(error), _) => Err(error.to_string()),
-            (None, None) => Err(format!("{} are not read yet", self.kind.resource())),
+            (None, None) => Err(format!("{} are not read yet", self.feed.kind.resource())),
             (None, Some(_)) => Ok(()),
         }
     }
@@ -108,11 +107,11 @@ impl Shelf {
         self.trouble = None;
         match news {
             News::All(objects, version) => {
-                let fresh: BTreeMap<Place, Arc<Object>> =
-                    objects.into_iter().map(|o| (place(&o), o)).collect();
+                let fresh: BTreeMap<Place, Listed> =
+                    objects.into_iter().map(|o| (at(&o), self.feed.listed(o))).collect();
                 let same = fresh.len() == self.objects.len()
                     && fresh.iter().all(|(at, now)| {
-                        self.objects.get(at).is_some_and(|old| !matters(self.kind, old, now))
+                        self.objects.get(at).is_some_and(|old| !matters(self.feed.kind, old, now))
                     });
                 self.stirred |= !same || self.at.is_none();
                 self.objects = fresh;
@@ -121,10 +120,10 @@ impl Shelf {
                 self.own.retain(|at, _| self.objects.contains_key(at));
             }
             News::Now(object) => {
-                let version = version(&object);
-                let old = self.objects.insert(place(&object), object.clone());
+                let (version, object) = (version(&object), self.feed.listed(object));
+                let old = self.objects.insert(at(&object), object.clone());
                 let ours = version.is_some_and(|v| self.owed.contains(&v));
-                if !ours && old.is_none_or(|old| matters(self.kind, &old, &object)) {
+                if !ours && old.is_none_or(|old| matters(self.feed.kind, &old, &object)) {
                     match version {
                         Some(version) => drop(self.strange.insert(version)),
                         None => self.stirred = true,
@@ -133,7 +132,7 @@ impl Shelf {
                 self.reached(version);
             }
             News::Gone(object) => {
-                let at = place(&object);
+                let at = at(&object);
                 self.objects.remove(&at);
                 self.own.remove(&at);
                 self.stirred |= self.leaving.remove(&at).is_none();
@@ -153,7 +152,7 @@ impl Shelf {
 
     /// Takes note of what this process has made of an object.
     pub(super) fn wrote(&mut self, object: &Object) {
-        let Some(version) = version(object) else { return };
+        let Some(version) = object.resource_version().parse().ok() else { return };
         self.own.insert(place(object), version);
         if object.deleting() && object.array("/metadata/finalizers").is_empty() {
             self.deleted(place(object), object.uid());
@@ -192,15 +191,20 @@ pub(super) fn place(object: &Object) -> Place {
     (object.namespace().to_owned(), object.name().to_owned())
 }
 
-fn version(object: &Object) -> Option<u64> {
+fn at(object: &Listed) -> Place {
+    (object.namespace().to_owned(), object.name().to_owned())
+}
+
+fn version(object: &Listed) -> Option<u64> {
     object.resource_version().parse().ok()
 }
 
 /// Could a pass decide otherwise because of this change? Signs of life could not.
-fn matters(kind: Kind, old: &Object, now: &Object) -> bool {
+fn matters(kind: Kind, old: &Listed, now: &Listed) -> bool {
     if old.resource_version() == now.resource_version() && old.uid() == now.uid() {
         return false;
     }
+    let (old, now) = (&*old.glance(), &*now.glance());
     let differs = |part: &str| old.0.get(part) != now.0.get(part);
     if kind == LEASE {
         return old.text("/spec/holderIdentity") != now.text("/spec/holderIdentity");
@@ -223,4 +227,42 @@ fn meta(object: &Object) -> Option<Vec<(&String, &Value)>> {
     let map = object.0.get("metadata")?.as_object()?;
     let idle = ["resourceVersion", "managedFields", "generation"];
     Some(map.iter().filter(|(key, _)| !idle.contains(&key.as_str())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::borrow::Cow;
+
+    const THING: Kind = Kind::namespaced("", &["v1"], "Thing", "things");
+
+    fn thing(name: &str, version: u64, size: u64) -> Listed {
+        let meta = json!({ "namespace": "n", "name": name, "resourceVersion": version.to_string() });
+        Object(json!({ "metadata": meta, "spec": { "size": size } })).into()
+    }
+
+    fn unfolded(shelf: &Shelf) -> usize {
+        shelf.objects.values().filter(|o| !o.is_folded() || matches!(o.glance(), Cow::Borrowed(_))).count()
+    }
+
+    #[test]
+    fn what_is_looked_at_one_by_one_stays_folded() {
+        let mut shelf = Shelf::new(Feed { folded: true, ..Feed::all(THING) });
+        shelf.tell(Ok(News::All(vec![thing("a", 1, 1), thing("b", 2, 1)], "2".to_owned())));
+        assert!(shelf.is_stirred());
+        shelf.seen();
+        // Nothing that matters has changed, and then something has.
+        shelf.tell(Ok(News::Now(thing("a", 3, 1))));
+        assert!(!shelf.is_stirred());
+        shelf.tell(Ok(News::Now(thing("a", 4, 2))));
+        assert!(shelf.is_stirred());
+        shelf.seen();
+        shelf.tell(Ok(News::All(vec![thing("a", 5, 2), thing("b", 2, 1)], "5".to_owned())));
+        assert!(!shelf.is_stirred());
+        assert_eq!(unfolded(&shelf), 0);
+        let Standing::Current(listed) = shelf.standing(0) else { panic!("it is current") };
+        assert_eq!(listed[0].at("/spec/size"), Some(&json!(2)));
+        assert_eq!(unfolded(&shelf), 0, "who looks at a list unfolds nothing here");
+    }
 }

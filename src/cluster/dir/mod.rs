@@ -32,7 +32,7 @@ mod tests;
 pub use fault::{DirError, Fault, Faults};
 
 use super::{Answer, Cluster, Traffic};
-use crate::model::{Feed, Kind, Object, ObjectRef, timestamp};
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef, timestamp};
 use load::Loader;
 use lock::Lock;
 use out::Out;
@@ -41,7 +41,6 @@ use state::State;
 use std::cell::{Cell, RefCell};
 use std::future::ready;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What may be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,12 +131,12 @@ impl Cluster for DirCluster {
         Box::pin(ready(Ok(served)))
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(async move {
             self.traffic.read();
             let namespace = (!feed.namespace.is_empty()).then_some(feed.namespace);
             let all = self.state.borrow().list(feed.kind, namespace)?;
-            Ok(all.into_iter().filter(|object| feed.has(object)).map(Arc::new).collect())
+            Ok(all.into_iter().filter(|object| feed.has(object)).map(Listed::from).collect())
         })
     }
 

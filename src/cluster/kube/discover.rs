@@ -32,7 +32,7 @@ impl KubeCluster {
     pub(super) async fn discover(&self, kinds: &[Kind]) -> Result<Vec<Kind>, ClusterError> {
         let kind = crate::ledger::NAMESPACE_KIND;
         let call = Call { verb: "discover", kind, namespace: "", name: &self.server };
-        let groups = self.request(&call, "/apis", None).await?;
+        let groups: Value = self.request(&call, "/apis", None).await?;
         let mut served = Vec::new();
         for kind in kinds {
             let version = if kind.group.is_empty() {
@@ -62,7 +62,7 @@ impl KubeCluster {
                 continue;
             }
             let call = Call { verb: "discover", kind, namespace: "", name: "" };
-            let found = self.request(&call, &format!("/apis/{}/{version}", kind.group), None).await?;
+            let found: Value = self.request(&call, &format!("/apis/{}/{version}", kind.group), None).await?;
             let resources = found.get("resources").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             if resources.iter().any(|r| r.get("name").and_then(Value::as_str) == Some(kind.plural)) {
                 return Ok(Some((*version).to_owned()));

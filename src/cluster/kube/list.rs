@@ -3,9 +3,10 @@
 use super::KubeCluster;
 use super::call::{Call, escape};
 use crate::cluster::{ClusterError, EXPIRED};
-use crate::model::{Kind, NODE, Object, Sign};
+use crate::model::{Feed, Kind, Listed, NODE, Object, Sign};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// Objects per page of a list.
 const PAGE: u32 = 500;
@@ -14,7 +15,25 @@ const PAGE: u32 = 500;
 const RESTARTS: u32 = 5;
 
 /// The objects of a list, and its version.
-pub(super) type Listed = (Vec<Arc<Object>>, String);
+pub(super) type Whole = (Vec<Listed>, String);
+
+/// A page of a list. Its objects are read one after the other: the trees of all of them would take many times the
+/// room of what is kept in the end.
+#[derive(Deserialize)]
+struct Page {
+    kind: Option<String>,
+    #[serde(default)]
+    metadata: Meta,
+    items: Option<Vec<Box<RawValue>>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Meta {
+    #[serde(rename = "continue")]
+    next: Option<String>,
+    #[serde(rename = "resourceVersion")]
+    version: Option<String>,
+}
 
 impl KubeCluster {
     /// The path of a list with the query that narrows it, to which more can be added.
@@ -31,17 +50,13 @@ impl KubeCluster {
         }
     }
 
-    /// The whole list, all of it from one moment.
-    pub(super) async fn list_all(
-        &self,
-        kind: Kind,
-        namespace: &str,
-        sign: Option<Sign>,
-    ) -> Result<Listed, ClusterError> {
+    /// The whole list of what a feed is about in a namespace, all of it from one moment.
+    pub(super) async fn list_all(&self, feed: Feed, namespace: &str) -> Result<Whole, ClusterError> {
+        let Feed { kind, sign, .. } = feed;
         let call = Call { verb: "list", kind, namespace, name: "" };
         let base = format!("{}limit={PAGE}", self.query(kind, namespace, sign));
         for _ in 0..RESTARTS {
-            match self.pages(&call, &base).await {
+            match self.pages(&call, &base, feed).await {
                 // The server has forgotten this list. Its offer to go on from now would mix two moments, so
                 // the list begins again.
                 Err(ClusterError::Transient { why, .. }) if why == EXPIRED => {}
@@ -51,31 +66,31 @@ impl KubeCluster {
         Err(call.transient("the list changes faster than it can be read", None))
     }
 
-    async fn pages(&self, call: &Call<'_>, base: &str) -> Result<Listed, ClusterError> {
+    async fn pages(&self, call: &Call<'_>, base: &str, feed: Feed) -> Result<Whole, ClusterError> {
         let mut items = Vec::new();
         let mut next = String::new();
         loop {
             let path =
                 if next.is_empty() { base.to_owned() } else { format!("{base}&continue={}", escape(&next)) };
-            let mut page = self.request(call, &path, None).await?;
-            match page.get_mut("items").map(Value::take) {
-                Some(Value::Array(list)) => items.extend(list.into_iter().map(|o| self.read(call.kind, o))),
-                Some(Value::Null) | None if page.get("kind").is_some() => {}
-                _ => return Err(call.transient("the answer is no list", None)),
+            let page: Page = self.request(call, &path, None).await?;
+            if page.kind.is_none() && page.items.is_none() {
+                return Err(call.transient("the answer is no list", None));
             }
-            let meta = |key: &str| {
-                let value = page.get("metadata").and_then(|m| m.get(key));
-                value.and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
-            next = meta("continue");
+            for item in page.items.into_iter().flatten() {
+                let value =
+                    serde_json::from_str(item.get()).map_err(|e| call.transient(&e.to_string(), None))?;
+                items.push(self.read(feed, value));
+            }
+            next = page.metadata.next.unwrap_or_default();
             if next.is_empty() {
-                return Ok((items, meta("resourceVersion")));
+                return Ok((items, page.metadata.version.unwrap_or_default()));
             }
         }
     }
 
     /// An object of a list or a watch. Those of built-in kinds come without the first two fields.
-    pub(super) fn read(&self, kind: Kind, value: Value) -> Arc<Object> {
+    pub(super) fn read(&self, feed: Feed, value: Value) -> Listed {
+        let kind = feed.kind;
         let mut object = trimmed(kind, value);
         let map = object.ensure_object(&[]);
         if !map.contains_key("apiVersion") {
@@ -84,7 +99,7 @@ impl KubeCluster {
             map.insert("apiVersion".to_owned(), json!(api));
         }
         map.entry("kind").or_insert_with(|| json!(kind.kind));
-        Arc::new(object)
+        feed.listed(object)
     }
 }
 

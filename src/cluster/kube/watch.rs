@@ -2,7 +2,7 @@
 
 use super::KubeCluster;
 use super::call::Call;
-use super::list::Listed;
+use super::list::Whole;
 use crate::cluster::{ClusterError, EXPIRED, News, Watch, jitter};
 use crate::model::Feed;
 use futures_util::{Stream, StreamExt};
@@ -63,11 +63,11 @@ impl Follower<'_> {
         if let Some(pause) = self.pause {
             tokio::time::sleep(pause + jitter(pause)).await;
         }
-        let Feed { kind, namespace, sign } = self.feed;
+        let Feed { kind, namespace, .. } = self.feed;
         let call = Call { verb: "watch", kind, namespace, name: "" };
         loop {
             let Some(at) = self.at.clone() else {
-                let (objects, version): Listed = self.cluster.list_all(kind, namespace, sign).await?;
+                let (objects, version): Whole = self.cluster.list_all(self.feed, namespace).await?;
                 self.at = Some(version.clone());
                 return Ok(News::All(objects, version));
             };
@@ -109,7 +109,7 @@ impl Follower<'_> {
                     error => return Err(error),
                 },
             };
-            let object = self.cluster.read(self.feed.kind, value);
+            let object = self.cluster.read(self.feed, value);
             self.at = Some(object.resource_version().to_owned());
             return Ok(if gone { News::Gone(object) } else { News::Now(object) });
         }
@@ -117,7 +117,7 @@ impl Follower<'_> {
 
     async fn begin(&mut self, call: &Call<'_>, at: &str) -> Result<Events, ClusterError> {
         let lasts = LASTS + jitter(Duration::from_secs(LASTS)).as_secs();
-        let Feed { kind, namespace, sign } = self.feed;
+        let Feed { kind, namespace, sign, .. } = self.feed;
         let query = self.cluster.query(kind, namespace, sign);
         let path =
             format!("{query}watch=true&allowWatchBookmarks=true&timeoutSeconds={lasts}&resourceVersion={at}");

@@ -207,11 +207,13 @@ impl SimCluster {
             let Some(Ok(changes)) = changes else {
                 let version = self.version();
                 let all = self.list_as_of(feed.kind, feed.namespace, version);
-                let all = all.map(|all| all.into_iter().filter(|o| feed.has(o)).collect());
+                let all =
+                    all.map(|all| all.into_iter().filter(|o| feed.has(o)).map(|o| feed.listed(o)).collect());
                 return (all.map(|all| News::All(all, version.to_string())), version);
             };
             let next = changes.into_iter().find(|event| feed.has(&event.object));
             if let Some(Event { verb, object, version, .. }) = next {
+                let object = feed.listed(object);
                 let news = if verb == Verb::Deleted { News::Gone(object) } else { News::Now(object) };
                 return (Ok(news), version);
             }

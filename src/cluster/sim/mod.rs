@@ -18,7 +18,7 @@ pub use state::Part;
 pub use user::{Deletion, merge};
 
 use super::{Answer, Cluster, Traffic, Watch};
-use crate::model::{Feed, Kind, Object, ObjectRef};
+use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use state::State;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -61,12 +61,12 @@ impl Cluster for SimCluster {
         })
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(async move {
             self.traffic.read();
             let state = self.state.borrow();
             let all = state.of(feed.kind, feed.namespace)?.map(|(_, object)| object);
-            Ok(all.filter(|object| feed.has(object)).cloned().collect())
+            Ok(all.filter(|object| feed.has(object)).map(|object| feed.listed(object.clone())).collect())
         })
     }
 

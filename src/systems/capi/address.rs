@@ -10,15 +10,16 @@ use crate::model::{
 };
 use crate::systems::{Scene, orphaned};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// An address is in use by its claim, or by nobody that is known.
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
-    let seen_on = ADDRESS.at(object.namespace(), object.name());
+    let seen_on = Arc::new(ADDRESS.at(object.namespace(), object.name()));
     let address = match parse_address(object.text("/spec/address").unwrap_or_default()) {
         Ok(address) => address,
         Err(error) => {
             let message = format!("{error}; mipam cannot tell which address it uses, so mend it by hand");
-            survey.problems.push(Problem::new("Unreadable", &seen_on, message));
+            survey.problems.push(Problem::new("Unreadable", &*seen_on, message));
             return;
         }
     };

@@ -16,12 +16,12 @@ pub(super) const FINALIZER: &str = "ipaddress.ipam.metal3.io";
 
 /// An address is in use by its claim, or by nobody that is known.
 pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
-    let seen_on = IP_ADDRESS.at(object.namespace(), object.name());
+    let seen_on = Arc::new(IP_ADDRESS.at(object.namespace(), object.name()));
     let address = match parse_address(object.text("/spec/address").unwrap_or_default()) {
         Ok(address) => address,
         Err(error) => {
             let message = format!("{error}; mipam cannot tell which address it uses, so mend it by hand");
-            survey.problems.push(Problem::new("Unreadable", &seen_on, message));
+            survey.problems.push(Problem::new("Unreadable", &*seen_on, message));
             return;
         }
     };

@@ -14,6 +14,7 @@ use crate::model::{
 use crate::systems::{cluster_paused, paused};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 /// Ours: as long as it is there, the machine has claims to be taken away.
 pub(super) const FINALIZER: &str = "elfmachinestaticip.infrastructure.cluster.x-k8s.io";
@@ -302,7 +303,7 @@ fn set(decided_on: &Object, index: usize, claim: &Object, setting: Setting) -> W
 
 /// Addresses on the machine itself: those that a record shows are known already.
 fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
-    let seen_on = ELF_MACHINE.at(object.namespace(), object.name());
+    let seen_on = Arc::new(ELF_MACHINE.at(object.namespace(), object.name()));
     let claims = index.claims_for(object);
     let recorded: Vec<&str> = claims
         .iter()
@@ -321,7 +322,7 @@ fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         Err(_) if names_allowed => {}
         Err(error) => {
             let message = format!("{error}; mipam cannot tell which address it uses, so mend it by hand");
-            survey.problems.push(Problem::new("Unreadable", &seen_on, message));
+            survey.problems.push(Problem::new("Unreadable", &*seen_on, message));
         }
     };
     for (at, device) in object.array(DEVICES).iter().enumerate() {

@@ -152,7 +152,7 @@ pub(super) fn holdings(
     let holder = Holder { owner: owner.clone(), device: "".into() };
     let holding = |address, pools, adopt| Holding {
         address,
-        seen_on: kind.at(object.namespace(), object.name()),
+        seen_on: Arc::new(kind.at(object.namespace(), object.name())),
         holder: Some(holder.clone()),
         stands_for: None,
         pools,

@@ -9,6 +9,7 @@ mod machine;
 mod tests;
 mod write;
 
+use super::seen::nodes_of;
 use super::{Scene, System, paused, scale};
 use crate::config::Config;
 use crate::model::{
@@ -40,7 +41,7 @@ const MACHINE_DEPLOYMENT: Kind = Kind { kind: "MachineDeployment", plural: "mach
 const KINDS: [Kind; 2] = [MACHINE, OLD_MACHINE];
 
 const SOURCES: &[Source] =
-    &[Source { kind: MACHINE, role: Role::Owner }, Source { kind: OLD_MACHINE, role: Role::Owner }];
+    &[Source { kind: MACHINE, role: Role::Alone }, Source { kind: OLD_MACHINE, role: Role::Alone }];
 
 /// Its name.
 pub const NAME: &str = "kubermatic";
@@ -62,12 +63,8 @@ impl System for Kubermatic {
         Survey::default()
     }
 
-    fn one_by_one(&self) -> &'static [Kind] {
-        &KINDS
-    }
-
     fn survey_one(&self, kind: Kind, object: &Object, config: &Config) -> Survey {
-        let mut survey = Survey::default();
+        let mut survey = Survey { nodes: nodes_of(object), ..Survey::default() };
         survey_machine(kind, object, config, &mut survey);
         survey
     }

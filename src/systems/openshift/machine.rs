@@ -135,7 +135,7 @@ pub(super) fn holdings(
     holdings: &mut Vec<Holding>,
 ) -> Vec<String> {
     let mut problems = Vec::new();
-    let seen_on = MACHINE.at(object.namespace(), object.name());
+    let seen_on = Arc::new(MACHINE.at(object.namespace(), object.name()));
     for device in devices {
         let holder = Holder { owner: owner.clone(), device: device.index.to_string().into() };
         let pools = PoolChoice::Matching(Arc::new(device.subject(object)));

@@ -7,6 +7,7 @@ mod leave;
 mod machine;
 mod write;
 
+use super::seen::nodes_of;
 use super::{Scene, System, scale};
 use crate::config::Config;
 use crate::model::{
@@ -33,7 +34,7 @@ pub const MACHINE: Kind = Kind {
 const MACHINE_SET: Kind = Kind { kind: "MachineSet", plural: "machinesets", ..MACHINE };
 
 const SOURCES: &[Source] = &[
-    Source { kind: MACHINE, role: Role::Owner },
+    Source { kind: MACHINE, role: Role::Alone },
     Source { kind: crd::CRD, role: Role::Hint(crd::MACHINES) },
 ];
 
@@ -66,12 +67,8 @@ impl System for OpenShift {
         survey
     }
 
-    fn one_by_one(&self) -> &'static [Kind] {
-        &[MACHINE]
-    }
-
     fn survey_one(&self, _: Kind, object: &Object, config: &Config) -> Survey {
-        let mut survey = Survey::default();
+        let mut survey = Survey { nodes: nodes_of(object), ..Survey::default() };
         survey_machine(object, config, &mut survey);
         survey
     }

@@ -14,19 +14,19 @@ use std::sync::Arc;
 const ANNOTATION: &str = "mipam.io/nmstate";
 
 /// For each device its addresses, each with the index of its pool.
-type Wanted = BTreeMap<usize, Vec<(IpAddr, usize)>>;
+type Wanted = Vec<(usize, Vec<(IpAddr, usize)>)>;
 
 /// Gives a machine its addresses and moves our hook from before its creation to before its end.
 pub(super) fn give(claim: &Claim, given: &[Given], pools: &Arc<[Pool]>, config: &Config) -> Option<Write> {
     let hook = config.lifecycle_hook.clone();
     let target = config.nmstate_target;
     let gate = claim.gate;
-    let mut devices: Wanted = BTreeMap::new();
+    let mut devices: BTreeMap<usize, Vec<(IpAddr, usize)>> = BTreeMap::new();
     for one in given {
         let pool = pools.iter().position(|p| p.name == one.pool)?;
         devices.entry(one.device.parse().ok()?).or_default().push((one.address, pool));
     }
-    let all_pools = pools.clone();
+    let (devices, all_pools): (Wanted, _) = (devices.into_iter().collect(), pools.clone());
     let edit = Edit::new(move |object| decorate(object, &devices, hook.as_ref(), gate, target, &all_pools));
     Some(Write {
         target: claim.owner.reference(MACHINE),

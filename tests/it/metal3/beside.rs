@@ -8,14 +8,13 @@ use crate::bed::{self, Bed, Profile};
 use mipam::cluster::kube::KubeCluster;
 use mipam::cluster::{Answer, Cluster, Traffic};
 use mipam::config;
-use mipam::model::{Feed, Kind, Object, ObjectRef};
+use mipam::model::{Feed, Kind, Listed, Object, ObjectRef};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::elf::{IP_ADDRESS, IP_CLAIM};
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -203,7 +202,7 @@ impl Cluster for Between {
         self.inner.served(kinds)
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         self.inner.list(feed)
     }
 

@@ -2,20 +2,19 @@
 //! same backwards for claims that are being deleted. What conflicts is left to its next round, as there.
 
 use mipam::cluster::{Cluster, ClusterError};
-use mipam::model::{Feed, Kind, Object};
+use mipam::model::{Feed, Kind, Listed, Object};
 use mipam::systems::elf::{IP_ADDRESS, IP_CLAIM, IP_POOL};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 const CLAIM: &str = "ipclaim.ipam.metal3.io";
 const ADDRESS: &str = "ipaddress.ipam.metal3.io";
 
 /// What it has listed: as old as the caller lets it become.
 pub struct Cache {
-    pool: Arc<Object>,
-    claims: Vec<Arc<Object>>,
-    addresses: Vec<Arc<Object>>,
+    pool: Listed,
+    claims: Vec<Listed>,
+    addresses: Vec<Listed>,
 }
 
 pub async fn look(cluster: &dyn Cluster) -> Cache {

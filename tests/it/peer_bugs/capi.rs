@@ -78,7 +78,7 @@ fn bug_01_stale_cache_after_a_create() {
     let world = world("10.0.0.10-10.0.0.12", &["a"]);
     clean(&world);
     let maps = world.sim.all().into_iter().filter(|(k, _)| *k == CONFIG_MAP);
-    let then: Vec<_> = maps.map(|(_, o)| o).collect();
+    let then: Vec<_> = maps.map(|(_, o)| o.into()).collect();
     put(&world, &claim("b"));
     clean(&world);
     put(&world, &claim("c"));

@@ -33,7 +33,7 @@ fn bug_01_stale_cache_after_a_create() {
     let world = world(&["a"]);
     clean(&world);
     let then: Vec<_> =
-        world.sim.all().into_iter().filter(|(k, _)| *k == CONFIG_MAP).map(|(_, o)| o).collect();
+        world.sim.all().into_iter().filter(|(k, _)| *k == CONFIG_MAP).map(|(_, o)| o.into()).collect();
     world.create(&machine("b"));
     clean(&world);
     world.create(&machine("c"));

@@ -4,12 +4,11 @@ use super::stage::{World, runtime};
 use futures_util::FutureExt;
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::ledger::CONFIG_MAP;
-use mipam::model::{Feed, Kind, Object, ObjectRef};
+use mipam::model::{Feed, Kind, Listed, Object, ObjectRef};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
 use std::cell::RefCell;
-use std::sync::Arc;
 
 /// Four addresses, two in each of two ledger objects.
 pub const CONFIG: &str = "
@@ -52,7 +51,7 @@ pub struct Bent {
     /// Called before the first write to the ledger.
     pub before_record: RefCell<Option<Act>>,
     /// The first list of a namespace answers this, as a stale cache would.
-    pub stale: RefCell<Option<Vec<Arc<Object>>>>,
+    pub stale: RefCell<Option<Vec<Listed>>>,
     /// Called before the request of this number.
     pub before: RefCell<Option<(usize, Act)>>,
     /// Writes take their time, so that several are under way at once.
@@ -69,9 +68,9 @@ impl Through<'_> {
         self.1.asked.borrow_mut().push(format!("{verb} {}", kind.resource()));
     }
 
-    fn seen(&self, objects: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
-        let as_shown = |object: Arc<Object>| match &self.1.old {
-            Some(old) if old.uid() == object.uid() => Arc::new(old.clone()),
+    fn seen(&self, objects: Vec<Listed>) -> Vec<Listed> {
+        let as_shown = |object: Listed| match &self.1.old {
+            Some(old) if old.uid() == object.uid() => Listed::from(old.clone()),
             _ => object,
         };
         objects.into_iter().filter(|o| Some(o.name()) != self.1.hidden).map(as_shown).collect()
@@ -105,7 +104,7 @@ impl Cluster for Through<'_> {
         self.0.sim.served(kinds)
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         if feed.sign.is_some() {
             return self.0.sim.list(feed);
         }

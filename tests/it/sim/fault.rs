@@ -1,9 +1,8 @@
 //! A cluster that fails on purpose at one request.
 
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
-use mipam::model::{Feed, Kind, Object, ObjectRef};
+use mipam::model::{Feed, Kind, Listed, Object, ObjectRef};
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +113,7 @@ impl<'a> Cluster for Faulty<'a> {
         }))
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(self.request(false, move || self.inner.list(feed)))
     }
 

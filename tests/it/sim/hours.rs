@@ -8,7 +8,7 @@ use super::stage::{NOW, kinds, runtime};
 use mipam::cluster::sim::SimCluster;
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic, Watch};
 use mipam::config::{self, Config};
-use mipam::model::{Feed, Kind, LEASE, Object, ObjectRef, Seconds};
+use mipam::model::{Feed, Kind, LEASE, Listed, Object, ObjectRef, Seconds};
 use mipam::observe::ObserveError;
 use mipam::pass::Outcome;
 use mipam::plan::Scope;
@@ -108,7 +108,7 @@ impl Cluster for Seen<'_> {
         })
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         Box::pin(async move {
             self.way().await?;
             self.sim.list(feed).await

@@ -7,11 +7,10 @@ use crate::nodes::{cluster_cidr, node};
 use mipam::cluster::cache::{Cached, Reads};
 use mipam::cluster::{Answer, Cluster, News, Traffic, Watch};
 use mipam::ledger::{CONFIG_MAP, NAMESPACE};
-use mipam::model::{Feed, Kind, NODE, Object, ObjectRef, Source};
+use mipam::model::{Feed, Kind, Listed, NODE, Object, ObjectRef, Source};
 use mipam::plan::Scope;
 use mipam::systems;
 use serde_json::json;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Watches tell what there is and no more; that of Nodes tells what there was at this version.
@@ -22,7 +21,7 @@ impl Cluster for Lagging<'_> {
         self.0.sim.served(kinds)
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         self.0.sim.list(feed)
     }
 
@@ -31,6 +30,7 @@ impl Cluster for Lagging<'_> {
         let told = futures_util::stream::once(async move {
             if feed.kind == NODE {
                 let all = self.0.sim.list_as_of(NODE, "", self.1)?;
+                let all = all.into_iter().map(Listed::from).collect();
                 return Ok(News::All(all, self.1.to_string()));
             }
             Ok(News::All(self.0.sim.list(feed).await?, self.0.sim.version().to_string()))

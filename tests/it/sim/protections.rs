@@ -177,7 +177,7 @@ fn what_was_freed_since_the_ledger_was_read_is_not_given_back() {
     let world = world(&["a"]);
     pass(&world, &Bent::default(), Scope::default());
     let ledger = world.sim.all().into_iter().filter(|(kind, _)| *kind == CONFIG_MAP);
-    let stale = ledger.map(|(_, object)| object).collect();
+    let stale = ledger.map(|(_, object)| object.into()).collect();
     // Then it is freed, a person wipes it from the machine, and a run that has read the ledger before finds it so.
     let page = CONFIG_MAP.at("mipam-system", &object_name("10.0.0.254".parse().unwrap()));
     world.edit(&page, |o| drop(o.ensure_object(&["data"]).shift_remove("10.0.0.254")));

@@ -8,7 +8,7 @@ use crate::nodes::{check, cluster_cidr, finish, node, start};
 use mipam::cluster::kube::{Access, KubeCluster};
 use mipam::cluster::{Answer, Cluster, ClusterError, News, Traffic, Watch};
 use mipam::config::{self, Config};
-use mipam::model::{Feed, Kind, NODE, Object, ObjectRef, Seconds};
+use mipam::model::{Feed, Kind, Listed, NODE, Object, ObjectRef, Seconds};
 use mipam::observe::ObserveError;
 use mipam::pass::Outcome;
 use mipam::plan::Scope;
@@ -29,7 +29,7 @@ impl Cluster for Frozen {
         self.0.served(kinds)
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         self.0.list(feed)
     }
 

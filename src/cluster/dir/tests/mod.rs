@@ -9,13 +9,12 @@ mod writing;
 
 use super::{DirCluster, DirError, Mode};
 use crate::cluster::{Answer, Cluster, ClusterError};
-use crate::model::{Feed, Kind, Object};
+use crate::model::{Feed, Kind, Listed, Object};
 use futures_util::FutureExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub(super) const MACHINE: Kind = Kind {
     group: "machine.openshift.io",
@@ -131,7 +130,7 @@ pub(super) fn machine(name: &str) -> String {
     )
 }
 
-pub(super) fn names(objects: &[Arc<Object>]) -> Vec<String> {
+pub(super) fn names(objects: &[Listed]) -> Vec<String> {
     objects.iter().map(|o| format!("{}/{}", o.namespace(), o.name())).collect()
 }
 

@@ -16,8 +16,30 @@ pub fn run(bytes: &[u8]) {
     let objects = objects(&mut bytes);
     let Ok(ledger) = Ledger::read(objects.clone()) else { return };
     accounted(&ledger, &objects);
+    read_again(&ledger, &objects, &mut bytes);
     let changes: BTreeMap<Slot, Change> = bytes.some(6, change).into_iter().collect();
     unharmed(&ledger, &changes);
+}
+
+/// It is the same ledger, whatever was read before.
+fn read_again(ledger: &Ledger, objects: &[Object], bytes: &mut Bytes<'_>) {
+    let mut earlier = objects.to_vec();
+    for data in earlier.iter_mut().skip(1).filter_map(|o| o.0.get_mut("data")?.as_object_mut()) {
+        let values: Vec<Value> = data.values().cloned().collect();
+        data.retain(|_, value| {
+            if bytes.one_in(3) {
+                *value = bytes.pick(&values).clone();
+            }
+            !bytes.one_in(4)
+        });
+    }
+    let Ok(again) = Ledger::read(earlier).and_then(|earlier| earlier.read_again(objects.to_vec())) else {
+        return;
+    };
+    assert_eq!(again.allocations(), ledger.allocations());
+    let told =
+        |ledger: &Ledger| ledger.unreadable().iter().map(|u| format!("{u:?}")).collect::<BTreeSet<_>>();
+    assert_eq!(told(&again), told(ledger));
 }
 
 /// A head, mostly a good one, and pages with good, spoilt and senseless entries.

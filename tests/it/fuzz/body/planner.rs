@@ -156,7 +156,7 @@ fn holding(bytes: &mut Bytes<'_>, claims: &[Claim]) -> Holding {
     let known = bytes.one_in(2).then(|| Holder { owner: owner.clone(), device: "0".into() });
     Holding {
         address: bytes.address(),
-        seen_on: MACHINE.at(&owner.namespace, &owner.name),
+        seen_on: MACHINE.at(&owner.namespace, &owner.name).into(),
         stands_for: (known.is_none() && bytes.one_in(2)).then(|| owner.name.to_string()),
         holder: known,
         pools: bytes.one_in(2).then(|| choice(bytes)),

@@ -9,7 +9,6 @@ use mipam::cluster::{Cluster, ClusterError, EXPIRED};
 use mipam::model::{Feed, Kind, Object, ObjectRef};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::sync::Arc;
 
 /// An answer, or code and reason of a refusal.
 pub type Reply<T> = Result<T, String>;
@@ -18,8 +17,8 @@ pub type Reply<T> = Result<T, String>;
 pub type Listed = (Vec<String>, String, Option<String>);
 
 /// The objects of a list.
-fn owned(objects: Vec<Arc<Object>>) -> Vec<Object> {
-    objects.into_iter().map(Arc::unwrap_or_clone).collect()
+fn owned(objects: Vec<mipam::model::Listed>) -> Vec<Object> {
+    objects.into_iter().map(|listed| listed.glance().into_owned()).collect()
 }
 
 pub trait Server {

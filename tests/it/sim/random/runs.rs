@@ -5,7 +5,7 @@ use crate::sim::check::{Checker, Rules};
 use mipam::cluster::sim::{Delivery, SimCluster};
 use mipam::cluster::{Answer, Cluster, ClusterError, Traffic};
 use mipam::config::Config;
-use mipam::model::{Feed, Kind, Object, ObjectRef};
+use mipam::model::{Feed, Kind, Listed, Object, ObjectRef};
 use mipam::observe::ObserveError;
 use mipam::pass::{Memory, Outcome, Pass, Silent};
 use mipam::plan::Scope;
@@ -88,10 +88,11 @@ impl Stepped {
     }
 
     /// As it was at a version; with a seed, as a cache has it that was filled then.
-    fn as_of(&self, feed: Feed, version: u64, seed: Option<u8>) -> Result<Vec<Arc<Object>>, ClusterError> {
+    fn as_of(&self, feed: Feed, version: u64, seed: Option<u8>) -> Result<Vec<Listed>, ClusterError> {
         let (sim, kind, namespace) = (&self.world.sim, feed.kind, feed.namespace);
+        let listed = |all: Vec<Arc<Object>>| all.into_iter().map(|object| feed.listed(object)).collect();
         match seed {
-            None => sim.list_as_of(kind, namespace, version),
+            None => sim.list_as_of(kind, namespace, version).map(listed),
             Some(seed) => {
                 let mut random = Random(seed.into());
                 sim.cached(kind, namespace, version, || match random.below(4) {
@@ -99,6 +100,7 @@ impl Stepped {
                     1 => Delivery::Repeated,
                     _ => Delivery::Once,
                 })
+                .map(listed)
             }
         }
     }
@@ -114,7 +116,7 @@ impl Cluster for Stepped {
         Box::pin(self.request(false, self.world.sim.served(kinds), never))
     }
 
-    fn list(&self, feed: Feed) -> Answer<'_, Vec<Arc<Object>>> {
+    fn list(&self, feed: Feed) -> Answer<'_, Vec<Listed>> {
         let stale = move |version, seed: Option<u8>| match (feed.sign, seed) {
             (Some(_), _) => never(version, seed),
             // The ledger: an old one is noticed by its version, and nobody keeps a part of it longer than another.
