@@ -1,5 +1,6 @@
 //! mipam where people deploy it: as a job, as kubectl's plugin, from the manifests and from the chart.
 
+mod elsewhere;
 mod job;
 mod manifests;
 mod plugin;

@@ -174,7 +174,7 @@ pub(crate) const COMPARED: [(&str, &str); 17] = [
     ("k8s.cni.cncf.io/v1alpha1", "IPAMClaim"),
 ];
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
@@ -182,10 +182,15 @@ fn root() -> PathBuf {
 pub(crate) fn passes_with(name: &str, roles: &str) -> bool {
     let folder = root().join(name);
     let scenario = load(&folder);
-    let profile = if scenario.profiles.iter().any(|p| p == "own") { Profile::Own } else { Profile::OwnStock };
-    let played = || play(&folder, &scenario, &mut api::Api::with(profile, roles));
+    let played = || play(&folder, &scenario, &mut api::Api::with(profile(name), roles));
     let came = std::panic::catch_unwind(std::panic::AssertUnwindSafe(played));
     came.is_ok_and(|came| came == expected(&folder))
+}
+
+/// The server on which a scenario is played alone.
+pub(crate) fn profile(name: &str) -> Profile {
+    let own = load(&root().join(name)).profiles.iter().any(|p| p == "own");
+    if own { Profile::Own } else { Profile::OwnStock }
 }
 
 /// The folders of all scenarios.
