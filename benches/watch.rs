@@ -179,9 +179,7 @@ fn one_by_one(bed: &Bed) {
         tokio::time::sleep(Duration::from_secs(3)).await;
         let mut told = live.watch(Feed::all(MACHINE));
         while !matches!(told.next().await, Some(Ok(News::UpTo(_)))) {}
-        let (mut times, mut since_there) = (Vec::new(), Vec::new());
-        for i in 0..ALONE {
-            let name = format!("alone-{i:04}");
+        let mut one = async |name: String| {
             let begun = Instant::now();
             live.create(MACHINE, &Object(machine(&name))).await.unwrap();
             let there = Instant::now();
@@ -190,12 +188,21 @@ fn one_by_one(bed: &Bed) {
                     && object.name() == name
                     && is_served(&object)
                 {
-                    break;
+                    return (begun.elapsed(), there.elapsed());
                 }
             }
-            times.push(begun.elapsed());
-            since_there.push(there.elapsed());
+        };
+        let (mut times, mut since_there, mut after_quiet) = (Vec::new(), Vec::new(), Vec::new());
+        for i in 0..ALONE {
+            let (sent, there) = one(format!("alone-{i:04}")).await;
+            times.push(sent);
+            since_there.push(there);
             tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // After a while in which nothing was heard, its lists are compared with the server's first.
+        for i in 0..5 {
+            tokio::time::sleep(Duration::from_secs(12)).await;
+            after_quiet.push(one(format!("quiet-{i}")).await.1);
         }
         drop(running);
         let mut bare = bare_pairs(&live, ALONE, "bare").await;
@@ -207,6 +214,9 @@ fn one_by_one(bed: &Bed) {
         println!(
             "one by one, {ALONE} beside {THERE}: created to written p50 {s50:.1?}, p99 {s99:.1?}; bare writes p50 {b50:.1?}, p99 {b99:.1?}; ratio of p50 {ratio:.2} (limit 2); with the creation itself p50 {p50:.1?}, p99 {p99:.1?}, ratio {sent:.2}"
         );
+        after_quiet.sort();
+        println!("one after 12 s of quiet, beside {}: {after_quiet:.1?} (limit 1 s)", THERE + ALONE);
+        assert!(after_quiet.iter().all(|took| *took < Duration::from_secs(1)), "{after_quiet:?}");
         assert!(ratio <= 2.0, "{ratio:.2}");
         assert!(s99 < Duration::from_millis(50), "{s99:?}");
     });

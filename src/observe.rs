@@ -9,6 +9,7 @@ use futures_util::StreamExt;
 use futures_util::future::try_join_all;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What was seen in one observation.
 #[derive(Debug)]
@@ -82,7 +83,7 @@ async fn read(cluster: &dyn Cluster, source: Source) -> Result<Read, ClusterErro
         (None, Role::Hint(name)) => cluster.get(&kind.at("", name)).await.map(|o| vec![o.into()]),
         (None, _) => return Ok((kind, None, None)),
     };
-    let all = matches!(source.role, Role::Record | Role::Owner | Role::Alone);
+    let all = source.is_whole();
     match found {
         Ok(objects) => Ok((kind, Some(objects), None)),
         // Its definition was removed between the question and the list: nothing is freed by that.
@@ -149,20 +150,31 @@ fn listed(observed: &Observed) -> HashSet<&str> {
     systems::owners().into_iter().flat_map(|kind| observed.list(kind)).map(Listed::uid).collect()
 }
 
-/// Lists these kinds once more where lists come from a cache; and whether they do.
+/// Lists once more what came from a cache that may be older than this; and whether that has shown anything new.
 pub async fn list_again(
     cluster: &dyn Cluster,
     seen: &mut Observation,
-    kinds: BTreeSet<Kind>,
+    ages: BTreeMap<Kind, Duration>,
 ) -> Result<bool, ClusterError> {
-    let mut again = false;
-    for kind in kinds {
-        if let Some(list) = cluster.list_uncached(Feed::all(kind)) {
-            seen.observed.replace(kind, list.await?);
-            again = true;
+    let sources = systems::sources().iter().filter(|s| s.is_whole() && seen.observed.serves(s.kind));
+    let lists = sources.filter_map(|source| {
+        let list = cluster.list_anew(source.feed()?, *ages.get(&source.kind)?)?;
+        Some(async move { list.await.map(|objects| (source.kind, objects)) })
+    });
+    let mut new = false;
+    for (kind, objects) in try_join_all(lists).await? {
+        let known = seen.observed.list(kind);
+        let same = |o: &Listed| {
+            let place = (o.namespace(), o.name());
+            let at = known.binary_search_by(|k| (k.namespace(), k.name()).cmp(&place));
+            at.is_ok_and(|at| known[at].is_same_version(o))
+        };
+        if known.len() != objects.len() || !objects.iter().all(same) {
+            seen.observed.replace(kind, objects);
+            new = true;
         }
     }
-    Ok(again)
+    Ok(new)
 }
 
 /// Looks at these owners as they are now, whatever a list has shown of them.

@@ -31,6 +31,9 @@ const ROUNDS: u32 = 12;
 /// How many blocks the ledger has at the most whose Nodes do not show them yet.
 const BLOCKS_AT_ONCE: usize = 2_000;
 
+/// How old a list may be at the most from which something is given out.
+const FRESH: Duration = Duration::from_secs(10);
+
 /// How often what needs no address is looked for again, because the first of it made room for more.
 const TIDY_ROUNDS: usize = 4;
 
@@ -201,17 +204,20 @@ impl Pass<'_> {
     /// Decides, with a closer look at everybody who would lose an address while it exists.
     async fn decide(&self, sight: &mut Sight, adjust: Adjust<'_>) -> Result<Decision, ObserveError> {
         let mut looked_at = BTreeSet::new();
-        let mut listed: BTreeSet<Kind> = BTreeSet::new();
+        let mut ages: BTreeMap<Kind, Duration> = BTreeMap::new();
         loop {
             let at_once = (!self.dry_run).then_some(BLOCKS_AT_ONCE);
             let decision = plan::decide(World { at_once, ..sight.world(&self.scope, self.now) });
             let unsure: Vec<_> = decision.loses.difference(&looked_at).cloned().collect();
+            // What is given must not be on anybody whom a cache has not heard of.
+            let given = (!decision.served.is_empty()).then(systems::whole).into_iter().flatten();
+            let mut wanted: BTreeMap<Kind, Duration> = given.map(|kind| (kind, FRESH)).collect();
             // A block is on record only until its Node shows it: who gives one has to have seen all Nodes since the
             // ledger was read, and a cache may not have.
-            let blind: BTreeSet<_> =
-                sight.block_owners(&decision).filter(|kind| !listed.contains(kind)).collect();
-            listed.extend(&blind);
-            let again = observe::list_again(&Patient(self.cluster), &mut sight.seen, blind).await?;
+            wanted.extend(sight.block_owners(&decision).map(|kind| (kind, Duration::ZERO)));
+            wanted.retain(|kind, age| ages.get(kind).is_none_or(|had| *age < *had));
+            ages.extend(&wanted);
+            let again = observe::list_again(&Patient(self.cluster), &mut sight.seen, wanted).await?;
             if unsure.is_empty() && !again {
                 return Ok(decision);
             }

@@ -11,6 +11,7 @@ use futures_util::Stream;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub use patient::{Patient, jitter};
 
@@ -52,8 +53,9 @@ pub trait Cluster {
     fn watch(&self, _feed: Feed) -> Watch<'_> {
         Box::pin(futures_util::stream::pending())
     }
-    /// Where [`Cluster::list`] answers from a cache: the same as the server has it at this moment.
-    fn list_uncached(&self, _feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
+    /// Where [`Cluster::list`] answers from a cache that may be older than `age`: the same as the server has it at this
+    /// moment.
+    fn list_anew(&self, _feed: Feed, _age: Duration) -> Option<Answer<'_, Vec<Listed>>> {
         None
     }
     /// One object as it is now; `NotFound` is the answer for that very object, `NotServed` for its kind.

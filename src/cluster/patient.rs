@@ -58,9 +58,9 @@ impl Cluster for Patient<'_> {
         self.0.watch(feed)
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
-        let again = move || self.0.list_uncached(feed).unwrap_or_else(|| self.0.list(feed));
-        self.0.list_uncached(feed).map(|_| -> Answer<'_, _> { Box::pin(self.insist(again)) })
+    fn list_anew(&self, feed: Feed, age: Duration) -> Option<Answer<'_, Vec<Listed>>> {
+        let again = move || self.0.list_anew(feed, age).unwrap_or_else(|| self.0.list(feed));
+        self.0.list_anew(feed, age).map(|_| -> Answer<'_, _> { Box::pin(self.insist(again)) })
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

@@ -21,6 +21,7 @@ mod walk;
 
 pub use error::{ConfigError, ConfigErrors};
 pub use schema::SYSTEMS;
+pub use suggest::nearest;
 
 use crate::addr::Span;
 use crate::model::{Pool, Seconds};

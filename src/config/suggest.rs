@@ -9,7 +9,7 @@ pub(super) fn hint(word: &str, known: &[&str]) -> String {
 }
 
 /// The known word within two edits, the nearest first.
-pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     // Case and the choice between `_` and `-` are the likeliest slips: they count for nothing.
     let word: Vec<char> = word.chars().take(64).flat_map(char::to_lowercase).map(dash).collect();
     let near = |k: &&'k str| {

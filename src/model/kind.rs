@@ -47,6 +47,15 @@ pub const NODE: Kind =
 /// Leases: how processes agree on who is at work.
 pub const LEASE: Kind = Kind::namespaced("coordination.k8s.io", &["v1"], "Lease", "leases");
 
+/// Deployments: what runs, mipam or another controller.
+pub const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
+
+/// Jobs: a pass each, where mipam runs on a schedule.
+pub const JOB: Kind = Kind::namespaced("batch", &["v1"], "Job", "jobs");
+
+/// What makes Jobs on a schedule.
+pub const CRON_JOB: Kind = Kind::namespaced("batch", &["v1"], "CronJob", "cronjobs");
+
 /// One object by kind, namespace and name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
@@ -157,6 +166,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Is all of it read, as there may be addresses in it?
+    pub fn is_whole(&self) -> bool {
+        matches!(self.role, Role::Record | Role::Owner | Role::Alone)
+    }
+
     /// What is listed of it; `None` where one object is asked for by name.
     pub fn feed(&self) -> Option<Feed> {
         match self.role {

@@ -94,6 +94,12 @@ impl Listed {
         }
     }
 
+    /// Is this the very same object, as it was? Without versions (files) nobody can tell.
+    pub fn is_same_version(&self, other: &Self) -> bool {
+        let version = self.resource_version();
+        !version.is_empty() && version == other.resource_version() && self.uid() == other.uid()
+    }
+
     /// `metadata.namespace`, empty where there is none.
     pub fn namespace(&self) -> &str {
         self.part(0, Object::namespace)

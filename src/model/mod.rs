@@ -20,7 +20,7 @@ pub use claim::{
     Adopt, Chore, Claim, Gate, Given, Holding, Opening, PoolChoice, Preset, Site, Subject, Survey, When, Wish,
 };
 pub use departure::{Departure, DetachLine, DetachReport, Stay};
-pub use kind::{Feed, Kind, LEASE, NODE, ObjectRef, Role, Sign, Source};
+pub use kind::{CRON_JOB, DEPLOYMENT, Feed, JOB, Kind, LEASE, NODE, ObjectRef, Role, Sign, Source};
 pub use listed::Listed;
 pub use notice::{EVENT, Notice};
 pub use object::Object;

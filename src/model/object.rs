@@ -31,12 +31,6 @@ impl Object {
         self.meta("resourceVersion")
     }
 
-    /// Is this the very same object, as it was? Without versions (files) nobody can tell.
-    pub fn is_same_version(&self, other: &Self) -> bool {
-        let version = self.resource_version();
-        !version.is_empty() && version == other.resource_version() && self.uid() == other.uid()
-    }
-
     /// `kind`
     pub fn kind(&self) -> &str {
         self.0.get("kind").and_then(Value::as_str).unwrap_or_default()

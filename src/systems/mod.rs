@@ -12,6 +12,8 @@ mod peer;
 mod scale;
 mod seen;
 
+pub(crate) use peer::runs;
+
 use crate::config::Config;
 use crate::model::{
     Chain, Claim, ClaimChange, Departure, Given, Kind, Notice, Object, ObjectRef, Observed, PendingLine,
@@ -156,6 +158,11 @@ pub fn sources() -> &'static [Source] {
         sources
     });
     &SOURCES
+}
+
+/// The kinds in which there may be addresses.
+pub fn whole() -> impl Iterator<Item = Kind> {
+    sources().iter().filter(|s| s.is_whole()).map(|s| s.kind)
 }
 
 /// Every kind that an observation or a command may name.

@@ -1,16 +1,18 @@
 //! Signs that another controller is at work: its Deployment, or the Lease that it keeps fresh.
 
 use crate::ledger::NAMESPACE;
-use crate::model::{Kind, LEASE, Object, ObjectRef, Observed, Sign, parse_timestamp};
+use crate::model::{DEPLOYMENT, LEASE, Object, ObjectRef, Observed, Sign, parse_timestamp};
 use serde_json::Value;
-
-pub(super) const DEPLOYMENT: Kind = Kind::namespaced("apps", &["v1"], "Deployment", "deployments");
 
 /// The Deployment with this sign that runs, if there is one.
 pub(super) fn deployed(observed: &Observed, sign: Sign) -> Option<ObjectRef> {
-    let running = |d: &&Object| d.at("/spec/replicas").and_then(Value::as_u64).unwrap_or(1) > 0;
-    let found = observed.all(DEPLOYMENT).filter(|d| sign.is_on(d)).find(running)?;
+    let found = observed.all(DEPLOYMENT).filter(|d| sign.is_on(d)).find(|d| runs(d))?;
     Some(DEPLOYMENT.at(found.namespace(), found.name()))
+}
+
+/// Is a Deployment to have any pods?
+pub(crate) fn runs(deployment: &Object) -> bool {
+    deployment.at("/spec/replicas").and_then(Value::as_u64).unwrap_or(1) > 0
 }
 
 /// The Lease with this sign that somebody holds, if there is one. One beside the ledger is mipam's own, whatever a

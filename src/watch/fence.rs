@@ -4,6 +4,7 @@
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic, Watch};
 use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
 use std::future::ready;
+use std::time::Duration;
 
 /// What is said of a write that was held back.
 pub const HELD_BACK: &str = "this process may not write any more: it is to end, or another one is at work";
@@ -35,8 +36,8 @@ impl Cluster for Fenced<'_> {
         self.inner.watch(feed)
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
-        self.inner.list_uncached(feed)
+    fn list_anew(&self, feed: Feed, age: Duration) -> Option<Answer<'_, Vec<Listed>>> {
+        self.inner.list_anew(feed, age)
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

@@ -4,7 +4,9 @@
 //! A list is what the server had at one moment: it is never put together from what was written and what was told,
 //! and it is never older than what this process has written itself, nor than what others have written to the list that
 //! is read first, the ledger: a record or an owner that is older than the ledger would speak for somebody who has gone since.
-//! Where a watch is in trouble, or that far behind, the server is asked.
+//! Where a watch is in trouble, or that far behind, the server is asked. A watch whose connection has died without a word
+//! looks like one that has nothing to tell: before anything is given out, lists of which nothing was heard for a while are
+//! compared with the server's.
 
 mod shelf;
 
@@ -250,8 +252,19 @@ impl Cluster for Cached<'_> {
         })
     }
 
-    fn list_uncached(&self, feed: Feed) -> Option<Answer<'_, Vec<Listed>>> {
-        Some(self.live.list(feed))
+    fn list_anew(&self, feed: Feed, age: Duration) -> Option<Answer<'_, Vec<Listed>>> {
+        let heard = self.shelves.borrow().get(&feed).is_some_and(|shelf| shelf.heard_within(age));
+        if heard {
+            return None;
+        }
+        Some(Box::pin(async move {
+            let asked = Instant::now();
+            let objects = self.live.list(feed).await?;
+            if let Some(shelf) = self.shelves.borrow_mut().get_mut(&feed) {
+                shelf.compare(&objects, asked);
+            }
+            Ok(objects)
+        }))
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

@@ -5,6 +5,8 @@ use crate::cluster::{ClusterError, News};
 use crate::model::{Feed, Kind, LEASE, Listed, NODE, Object};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use tokio::time::Instant;
 
 type Place = (String, String);
 
@@ -27,6 +29,8 @@ pub(super) struct Shelf {
     strange: BTreeSet<u64>,
     /// Something has changed, whoever did it.
     stirred: bool,
+    /// When something was last told, or when the server had the very same objects.
+    heard: Option<Instant>,
     /// The last version of each object that this process has written.
     own: BTreeMap<Place, u64>,
 }
@@ -55,6 +59,7 @@ impl Shelf {
             doubted: None,
             strange: BTreeSet::new(),
             stirred: false,
+            heard: None,
             own: BTreeMap::new(),
         }
     }
@@ -105,6 +110,7 @@ impl Shelf {
             }
         };
         self.trouble = None;
+        self.heard = Some(Instant::now());
         match news {
             News::All(objects, version) => {
                 let fresh: BTreeMap<Place, Listed> =
@@ -142,6 +148,19 @@ impl Shelf {
         }
     }
 
+    /// Was it as the server had it at some moment of the last `age`?
+    pub(super) fn heard_within(&self, age: Duration) -> bool {
+        self.heard.is_some_and(|heard| heard.elapsed() < age)
+    }
+
+    /// Takes note of what the server has answered to whom asked for all objects at this moment.
+    pub(super) fn compare(&mut self, answer: &[Listed], asked: Instant) {
+        let same = |o: &Listed| self.objects.get(&at(o)).is_some_and(|own| own.is_same_version(o));
+        if answer.len() == self.objects.len() && answer.iter().all(same) {
+            self.heard = self.heard.max(Some(asked));
+        }
+    }
+
     fn reached(&mut self, version: Option<u64>) {
         self.at = version;
         if let Some(version) = version {
@@ -153,7 +172,11 @@ impl Shelf {
     /// Takes note of what this process has made of an object.
     pub(super) fn wrote(&mut self, object: &Object) {
         let Some(version) = object.resource_version().parse().ok() else { return };
-        self.own.insert(place(object), version);
+        let place_of = place(object);
+        // One that was told to be gone before this answer came is not told to be gone again.
+        if self.at.is_none_or(|at| at < version) || self.objects.contains_key(&place_of) {
+            self.own.insert(place_of, version);
+        }
         if object.deleting() && object.array("/metadata/finalizers").is_empty() {
             self.deleted(place(object), object.uid());
         } else if self.at.is_some_and(|at| at >= version) {
@@ -244,6 +267,38 @@ mod tests {
 
     fn unfolded(shelf: &Shelf) -> usize {
         shelf.objects.values().filter(|o| !o.is_folded() || matches!(o.glance(), Cow::Borrowed(_))).count()
+    }
+
+    #[test]
+    fn what_went_before_the_answer_to_its_last_write_came_is_forgotten() {
+        let mut shelf = Shelf::new(Feed::all(THING));
+        shelf.tell(Ok(News::All(vec![thing("a", 1, 1)], "2".to_owned())));
+        shelf.tell(Ok(News::Now(thing("a", 5, 2))));
+        shelf.tell(Ok(News::Gone(thing("a", 6, 2))));
+        shelf.wrote(&thing("a", 5, 2));
+        assert!(shelf.own.is_empty() && shelf.owed.is_empty());
+        shelf.wrote(&thing("b", 7, 2));
+        assert_eq!(shelf.own.len(), 1);
+    }
+
+    #[test]
+    fn lists_are_as_new_as_what_was_heard_or_found_to_be_the_same() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let second = Duration::from_secs(1);
+            let mut shelf = Shelf::new(Feed::all(THING));
+            assert!(!shelf.heard_within(second));
+            shelf.tell(Ok(News::All(vec![thing("a", 1, 1)], "2".to_owned())));
+            assert!(shelf.heard_within(second) && !shelf.heard_within(Duration::ZERO));
+            tokio::time::advance(second).await;
+            assert!(!shelf.heard_within(second));
+            for other in [vec![], vec![thing("a", 3, 1)], vec![thing("a", 1, 1), thing("b", 3, 1)]] {
+                shelf.compare(&other, Instant::now());
+                assert!(!shelf.heard_within(second), "{other:?}");
+            }
+            shelf.compare(&[thing("a", 1, 1)], Instant::now());
+            assert!(shelf.heard_within(second));
+        });
     }
 
     #[test]

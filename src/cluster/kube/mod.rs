@@ -160,7 +160,9 @@ impl KubeCluster {
         match tokio::time::timeout(self.timeout, self.client.request::<T>(request)).await {
             Ok(answer) => answer.map_err(|e| {
                 let error = call.lost(e);
-                if matches!(error, ClusterError::Conflict(_) | ClusterError::Exists(_)) {
+                // An Event that is there was said before, and a Lease that was taken is no address.
+                let counts = call.kind != EVENT && call.kind != LEASE;
+                if counts && matches!(error, ClusterError::Conflict(_) | ClusterError::Exists(_)) {
                     self.traffic.conflict();
                 }
                 error

@@ -13,11 +13,11 @@ mod serving;
 mod status;
 
 use super::elf::{CLUSTER, IP_POOL as METAL3_POOL};
-use super::peer::DEPLOYMENT;
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, Departure, Given, Kind, Object, ObjectRef, Observed, PendingLine, Role, Source, Survey,
+    Chain, Claim, DEPLOYMENT, Departure, Given, Kind, Object, ObjectRef, Observed, PendingLine, Role, Source,
+    Survey,
 };
 use index::Index;
 use marks::Marks;

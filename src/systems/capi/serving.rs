@@ -2,9 +2,9 @@
 
 use super::{CONFIG_POOL, GLOBAL, IN_CLUSTER, METAL3_POOL, NAME, OPENSHIFT_POOL, POOLS};
 use crate::config::Config;
-use crate::model::{Kind, Observed, Sign};
+use crate::model::{DEPLOYMENT, Kind, Observed, Sign};
 use crate::systems::elf::peer::{self as metal3, Mode};
-use crate::systems::peer::{DEPLOYMENT, deployed};
+use crate::systems::peer::deployed;
 use std::collections::BTreeSet;
 
 /// What the in-cluster provider is known by.

@@ -13,11 +13,11 @@ mod select;
 mod status;
 mod withdraw;
 
-use super::peer::DEPLOYMENT;
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, Departure, Given, Kind, LEASE, Object, Observed, PendingLine, Role, Sign, Source, Survey,
+    Chain, Claim, DEPLOYMENT, Departure, Given, Kind, LEASE, Object, Observed, PendingLine, Role, Sign,
+    Source, Survey,
 };
 pub(super) use claim::asked;
 use index::Index;

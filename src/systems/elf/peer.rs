@@ -2,8 +2,8 @@
 
 use super::{CONTROLLER, ITS_LEASE, NAME, SMARTX};
 use crate::config::{Config, Metal3};
-use crate::model::Observed;
-use crate::systems::peer::{DEPLOYMENT, deployed, leased};
+use crate::model::{DEPLOYMENT, Observed};
+use crate::systems::peer::{deployed, leased};
 
 /// Who serves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,11 +21,12 @@ pub mod name;
 pub mod network;
 mod survey;
 
-use super::peer::{DEPLOYMENT, deployed};
+use super::peer::deployed;
 use super::{Scene, System};
 use crate::config::Config;
 use crate::model::{
-    Chain, Claim, ClaimChange, Departure, Given, Kind, Object, Observed, Role, Sign, Source, Survey,
+    Chain, Claim, ClaimChange, DEPLOYMENT, Departure, Given, Kind, Object, Observed, Role, Sign, Source,
+    Survey,
 };
 
 /// The system.

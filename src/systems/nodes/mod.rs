@@ -6,14 +6,14 @@ mod selector;
 #[cfg(test)]
 mod tests;
 
-use super::peer::{DEPLOYMENT, deployed, leased};
+use super::peer::{deployed, leased};
 use super::{Scene, System, paused};
 use crate::addr::{SpanSet, parse_shown_cidr, subnet};
 use crate::config::Config;
 use crate::model::{
-    Action, Chain, Chore, Claim, Departure, Edit, Edited, Gate, Given, Kind, LEASE, NODE, Notice, Object,
-    Observed, Owner, PendingLine, PoolChoice, Problem, Reason, Role, Sign, Source, Survey, Taken, TakenBy,
-    When, Wish, Write,
+    Action, Chain, Chore, Claim, DEPLOYMENT, Departure, Edit, Edited, Gate, Given, Kind, LEASE, NODE, Notice,
+    Object, Observed, Owner, PendingLine, PoolChoice, Problem, Reason, Role, Sign, Source, Survey, Taken,
+    TakenBy, When, Wish, Write,
 };
 use cidr::Choices;
 use serde_json::{Value, json};

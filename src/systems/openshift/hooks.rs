@@ -1,6 +1,6 @@
 //! Lifecycle hooks: which are ours, and how one is moved without touching the others.
 
-use crate::config::Hook;
+use crate::config::{Hook, nearest};
 use crate::model::Object;
 use serde_json::{Value, json};
 
@@ -30,9 +30,35 @@ impl Marks {
     }
 }
 
-/// Does any hook, of whatever name, hold the machine back?
-pub(super) fn any_gate(object: &Object) -> bool {
-    GATES.iter().any(|g| !hooks(object, g).is_empty())
+/// What is to be said of a machine that waits on a hook which nobody will take off: there is none in the configuration, or
+/// one that is spelt almost like it.
+pub(super) fn unserved(object: &Object, hook: Option<&Hook>) -> Option<String> {
+    let gates = || GATES.iter().flat_map(|gate| hooks(object, gate));
+    let word = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let Some(hook) = hook else {
+        let found = gates().next()?;
+        return Some(format!(
+            "OpenShift machines wait on hook {} of {}, and the configuration has no lifecycle-hook: none of them is served",
+            word(found, "name"),
+            word(found, "owner"),
+        ));
+    };
+    let all = || gates().chain(hooks(object, MARK));
+    if all().any(|value| is(value, hook)) {
+        return None;
+    }
+    let near = |value: &&Value| {
+        nearest(&word(value, "name"), &[&hook.name]).is_some()
+            && nearest(&word(value, "owner"), &[&hook.owner]).is_some()
+    };
+    let found = all().find(near)?;
+    Some(format!(
+        "OpenShift machines have hook {} of {}, and lifecycle-hook in the configuration is {} of {}: they are left alone",
+        word(found, "name"),
+        word(found, "owner"),
+        hook.name,
+        hook.owner,
+    ))
 }
 
 fn hooks<'a>(object: &'a Object, list: &str) -> &'a [Value] {

@@ -57,19 +57,13 @@ impl System for OpenShift {
     fn survey(&self, observed: &Observed, config: &Config) -> Survey {
         let mut survey = Survey::default();
         survey.problems.extend(crd::pruned(observed, config));
-        let all = observed.list(MACHINE).iter().filter(|_| config.lifecycle_hook.is_none());
-        let hooked = all.filter(|m| hooks::any_gate(m)).count();
-        if hooked > 0 {
-            survey.warnings.push(format!(
-                "{hooked} OpenShift machines wait on a preCreate hook, and the configuration has no lifecycle-hook: none of them is served"
-            ));
-        }
         survey
     }
 
     fn survey_one(&self, _: Kind, object: &Object, config: &Config) -> Survey {
         let mut survey = Survey { nodes: nodes_of(object), ..Survey::default() };
         survey_machine(object, config, &mut survey);
+        survey.warnings.extend(hooks::unserved(object, config.lifecycle_hook.as_ref()));
         survey
     }
 

@@ -8,7 +8,7 @@ use mipam::model::{Feed, Kind, Listed, Object, ObjectRef};
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
 use mipam::systems::openshift::MACHINE;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// Four addresses, two in each of two ledger objects.
 pub const CONFIG: &str = "
@@ -56,9 +56,12 @@ pub struct Bent {
     pub before: RefCell<Option<(usize, Act)>>,
     /// Writes take their time, so that several are under way at once.
     pub slow: bool,
+    /// The next replacement is never answered.
+    pub unanswered: Cell<bool>,
 }
 
-struct Through<'a>(&'a World, &'a Bent);
+/// A world as it is reached.
+pub struct Through<'a>(pub &'a World, pub &'a Bent);
 
 impl Through<'_> {
     fn note(&self, verb: &str, kind: Kind) {
@@ -143,6 +146,9 @@ impl Cluster for Through<'_> {
         self.note("replace", kind);
         Box::pin(async move {
             self.dawdle().await;
+            if self.1.unanswered.take() {
+                std::future::pending::<()>().await;
+            }
             self.refuses(object)?;
             self.record(kind);
             let before = self.1.before_write.borrow_mut().take().filter(|_| kind == MACHINE);

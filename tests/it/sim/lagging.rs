@@ -1,7 +1,8 @@
 //! A process that watches, and whose watch of one kind lags behind that of the ledger: what others have recorded since
-//! is not taken from whom it is for because of what the cache still shows.
+//! is not taken from whom it is for because of what the cache still shows. And one whose watches have died without a word:
+//! what others use by then is given to nobody.
 
-use super::bent::{Bent, pass};
+use super::bent::{Bent, address, machine, pass, world};
 use super::stage::{World, runtime};
 use crate::nodes::{cluster_cidr, node};
 use mipam::cluster::cache::{Cached, Reads};
@@ -75,6 +76,53 @@ fn reads() -> Reads {
     Reads { kinds, feeds, first, optional: Vec::new(), hints: Vec::new(), every: Duration::from_secs(5) }
 }
 
+/// A pass of a process that has read all lists, and then this has happened.
+fn pass_from_cache(world: &World, nodes_at: u64, then: impl AsyncFn()) {
+    let lagging = Lagging(world, nodes_at);
+    let cache = Cached::new(&lagging, reads());
+    let scope = Scope::default();
+    runtime().block_on(async {
+        tokio::select! {
+            () = cache.keep() => {}
+            () = async {
+                cache.begun().await;
+                then().await;
+                world.settings(&cache, &scope).run(&|_| ()).await.unwrap();
+            } => {}
+        }
+    });
+}
+
+#[test]
+fn an_address_that_is_in_use_by_now_is_not_given_because_a_watch_has_died_without_a_word() {
+    let world = world(&["a"]);
+    pass_from_cache(&world, world.sim.version(), async || {
+        let mut by_hand = Object(serde_yaml::from_str(&machine("by-hand")).unwrap());
+        by_hand.0["spec"]["lifecycleHooks"] = json!({});
+        by_hand.0["spec"]["providerSpec"]["value"]["network"]["devices"] =
+            json!([{ "networkName": "lab", "ipAddrs": ["10.0.0.254/16"] }]);
+        world.create(&by_hand.0.to_string());
+        tokio::time::sleep(Duration::from_secs(11)).await;
+    });
+    assert_eq!(address(&world, "a").as_deref(), Some("10.0.0.255/16"));
+}
+
+#[test]
+fn a_block_that_a_node_shows_by_now_is_not_given_however_new_the_cache_is() {
+    let world = World::new("ipam-config: {systems: [nodes]}");
+    let spec = json!({ "perNodeHostBits": 8, "ipv4": "10.128.0.0/23" });
+    world.create(&cluster_cidr("one", spec).to_string());
+    world.create(&node(1).to_string());
+    pass_from_cache(&world, world.sim.version(), async || {
+        let mut by_hand = node(2);
+        by_hand["spec"] = json!({ "podCIDR": "10.128.0.0/24", "podCIDRs": ["10.128.0.0/24"] });
+        world.create(&by_hand.to_string());
+    });
+    let all = world.sim.all();
+    let (_, first) = all.iter().find(|(kind, o)| *kind == NODE && o.name() == "node-0001").unwrap();
+    assert_eq!(first.text("/spec/podCIDR"), Some("10.128.1.0/24"));
+}
+
 #[test]
 fn a_block_on_record_is_not_taken_from_its_node_because_a_cache_shows_the_one_before() {
     let world = World::new("ipam-config: {systems: [nodes]}");
@@ -88,18 +136,7 @@ fn a_block_on_record_is_not_taken_from_its_node_because_a_cache_shows_the_one_be
     world.create(&node(2).to_string());
     pass(&world, &Bent { refused: Some("node-0002".into()), ..Bent::default() }, Scope::default());
 
-    let lagging = Lagging(&world, before);
-    let cache = Cached::new(&lagging, reads());
-    let scope = Scope::default();
-    runtime().block_on(async {
-        tokio::select! {
-            () = cache.keep() => {}
-            () = async {
-                cache.begun().await;
-                world.settings(&cache, &scope).run(&|_| ()).await.unwrap();
-            } => {}
-        }
-    });
+    pass_from_cache(&world, before, async || ());
     let all = world.sim.all();
     let (_, second) = all.iter().find(|(kind, o)| *kind == NODE && o.name() == "node-0002").unwrap();
     assert_eq!(second.text("/spec/podCIDR"), Some("10.128.0.0/24"));

@@ -2,15 +2,17 @@
 
 use super::leaders::TERMS;
 use super::wire::Wire;
-use super::{Stage, Watcher, until, within};
+use super::{Stage, Watcher, machine, until, within};
 use crate::bed::{self, Bed, Profile};
+use serde_json::json;
 use std::time::Duration;
 
 fn behind<'b>(stage: &Stage<'b>, bed: &Bed) -> (Wire, Watcher) {
     let port = bed.url().rsplit(':').next().unwrap().trim_end_matches('/').parse().unwrap();
     let wire = Wire::to(port);
     let url = wire.url();
-    let watcher = stage.start(&[&TERMS[..], &["--apiserver", &url]].concat()).ready();
+    let more = ["--apiserver", &url, "--request-timeout", "5s"];
+    let watcher = stage.start(&[&TERMS[..], &more].concat()).ready();
     until("it is at work", || watcher.metric("mipam_leader") == Some(1.0));
     (wire, watcher)
 }
@@ -46,7 +48,7 @@ fn a_server_that_is_silent_is_told_at_once_and_all_is_served_when_it_answers() {
     until("some are served", || !stage.addresses().is_empty());
     wire.silence(true);
     assert!(stage.addresses().len() < MACHINES, "it is in the middle of a pass");
-    // The Lease is not renewed for 3 s; a request may wait for its answer for ten times as long.
+    // The Lease is not renewed for 3 s; a request may wait for its answer for longer.
     within("it says so", Duration::from_secs(12), || !watcher.is_ready());
     within("it does not say that it is at work", Duration::from_secs(12), || {
         watcher.metric("mipam_leader") == Some(0.0)
@@ -55,5 +57,25 @@ fn a_server_that_is_silent_is_told_at_once_and_all_is_served_when_it_answers() {
     wire.silence(false);
     until("all are served", || stage.addresses().len() == MACHINES);
     until("it is ready", || watcher.is_ready());
+    watcher.stop_well();
+}
+
+#[test]
+fn nothing_is_given_that_is_in_use_by_now_though_all_watches_have_died_without_a_word() {
+    let bed = bed::shared(Profile::Own).lock();
+    let stage = Stage::new(&bed);
+    stage.configure("10.0.0.1-10.0.0.1");
+    let (wire, watcher) = behind(&stage, &bed);
+    stage.create(0..2);
+    until("one waits", || watcher.metric("mipam_pending{reason=\"PoolExhausted\"}") == Some(1.0));
+    wire.forget();
+    let mut by_hand = machine(2);
+    by_hand["spec"] = json!({ "providerSpec": { "value": { "network": { "devices": [
+        { "networkName": "lab", "ipAddrs": ["10.0.0.2/16"] },
+    ] } } } });
+    bed.create_all(vec![by_hand]);
+    std::thread::sleep(Duration::from_secs(11));
+    stage.configure("10.0.0.1-10.0.0.5");
+    until("the other one is served, too", || stage.addresses().len() == 3);
     watcher.stop_well();
 }

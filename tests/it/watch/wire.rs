@@ -1,9 +1,9 @@
 //! A wire between a process and the API server: it can be cut, and it can go silent, so that nothing fails and nothing
-//! comes.
+//! comes, on all connections or only on those that there are.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub struct Wire {
 struct Shared {
     silent: AtomicBool,
     over: AtomicBool,
+    /// How often all connections were forgotten.
+    era: AtomicUsize,
     ends: Mutex<Vec<TcpStream>>,
 }
 
@@ -49,6 +51,11 @@ impl Wire {
         ends.len() / 2
     }
 
+    /// Never carries anything again on the connections that there are, and does not tell; new ones are well.
+    pub fn forget(&self) {
+        self.shared.era.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Holds back all that is sent, or lets it go on.
     pub fn silence(&self, silent: bool) {
         self.shared.silent.store(silent, Ordering::Relaxed);
@@ -65,26 +72,28 @@ impl Drop for Wire {
 }
 
 impl Shared {
-    fn wait(&self) {
-        while self.silent.load(Ordering::Relaxed) {
+    fn wait(&self, era: usize) {
+        let forgotten = || self.era.load(Ordering::Relaxed) != era && !self.over.load(Ordering::Relaxed);
+        while self.silent.load(Ordering::Relaxed) || forgotten() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     fn join(self: Arc<Self>, near: TcpStream, server: u16) {
-        self.wait();
+        let era = self.era.load(Ordering::Relaxed);
+        self.wait(era);
         let Ok(far) = TcpStream::connect(("127.0.0.1", server)) else { return };
         let copy = |end: &TcpStream| end.try_clone().expect("a socket");
         self.ends.lock().expect("ends").extend([copy(&near), copy(&far)]);
         let (back, there) = (self.clone(), (copy(&far), copy(&near)));
-        std::thread::spawn(move || back.carry(there.0, there.1));
-        self.carry(near, far);
+        std::thread::spawn(move || back.carry(there.0, there.1, era));
+        self.carry(near, far, era);
     }
 
-    fn carry(&self, mut from: TcpStream, mut to: TcpStream) {
+    fn carry(&self, mut from: TcpStream, mut to: TcpStream, era: usize) {
         let mut bytes = [0; 16 * 1024];
         while let Ok(count @ 1..) = from.read(&mut bytes) {
-            self.wait();
+            self.wait(era);
             if to.write_all(&bytes[..count]).is_err() {
                 break;
             }
