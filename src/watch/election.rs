@@ -4,7 +4,10 @@ use super::lease::{self, Sighting, Terms, Verdict};
 use crate::apply;
 use crate::cluster::{Cluster, ClusterError, jitter};
 use crate::model::{LEASE, Object};
+use futures_util::future::{Either, select};
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -21,6 +24,8 @@ pub struct Election<'c> {
     until: Cell<Option<Instant>>,
     known: RefCell<Option<Object>>,
     sighting: RefCell<Option<Sighting>>,
+    /// When another process's Lease runs out, unless that renews it.
+    runs_out: Cell<Option<Instant>>,
     trouble: RefCell<Option<String>>,
     /// Woken whenever it was tried.
     tried: Notify,
@@ -45,6 +50,7 @@ impl<'c> Election<'c> {
             until: Cell::new(None),
             known: RefCell::new(None),
             sighting: RefCell::new(None),
+            runs_out: Cell::new(None),
             trouble: RefCell::new(None),
             tried: Notify::new(),
         }
@@ -81,13 +87,20 @@ impl<'c> Election<'c> {
     pub async fn run(&self) {
         loop {
             self.attempt().await;
-            let mut pause = self.terms.every;
-            if !self.leads() {
-                // Several that wait do not all try in step.
-                pause += jitter(pause / 5);
-            }
-            sleep(pause).await;
+            sleep(self.pause()).await;
         }
+    }
+
+    /// How long to wait for the next try. Whoever stands by is there when the Lease of another one runs out.
+    fn pause(&self) -> Duration {
+        let every = self.terms.every;
+        if self.leads() {
+            return every;
+        }
+        // Several that wait do not all ask in step.
+        let pause = every * 4 / 5 + jitter(every / 5);
+        let left = self.runs_out.get().map(|at| at.saturating_duration_since(Instant::now()));
+        left.filter(|left| !left.is_zero()).map_or(pause, |left| pause.min(left))
     }
 
     /// Tries once.
@@ -95,7 +108,7 @@ impl<'c> Election<'c> {
         let began = Instant::now();
         // An answer that comes later than that is of no use to a holder.
         let latest = began + self.terms.renew_within;
-        let outcome = match timeout_at(latest, self.grasp()).await {
+        let outcome = match timeout_at(latest, self.grasp_twice()).await {
             Ok(outcome) => outcome,
             Err(_) => Err(ClusterError::Transient {
                 what: format!("renew {}", lease::target(&self.name)),
@@ -118,6 +131,20 @@ impl<'c> Election<'c> {
         self.tried.notify_waiters();
     }
 
+    /// The same as [`Election::grasp`]; where that takes its time, it is done once more beside it: a connection may have
+    /// died without a word.
+    async fn grasp_twice(&self) -> Result<bool, ClusterError> {
+        let late = async {
+            sleep(self.terms.patience()).await;
+            self.grasp().await
+        };
+        match select(pin!(self.grasp()), pin!(late)).await {
+            Either::Left((answer, _)) => answer,
+            Either::Right((Ok(ours), _)) => Ok(ours),
+            Either::Right((Err(_), first)) => first.await,
+        }
+    }
+
     /// Is the Lease ours after this?
     async fn grasp(&self) -> Result<bool, ClusterError> {
         // Whoever holds it renews what it wrote last; a conflict means that it was taken.
@@ -136,7 +163,11 @@ impl<'c> Election<'c> {
         let now = Instant::now().duration_since(self.born);
         let verdict = lease::evaluate(found.as_ref(), &self.me, &mut self.sighting.borrow_mut(), now);
         self.known.borrow_mut().clone_from(&found);
-        if verdict == Verdict::Wait {
+        self.runs_out.set(None);
+        if let Verdict::Wait(left) = verdict {
+            // At that very moment it is still the other's.
+            let left = left.saturating_add(Duration::from_millis(1));
+            self.runs_out.set(Instant::now().checked_add(left));
             return Ok(false);
         }
         match self.write(found.as_ref()).await {

@@ -19,7 +19,15 @@ pub struct Terms {
     pub every: Duration,
 }
 
+/// The longest that a Lease may last: whoever dies without letting go of it keeps all others waiting for as long.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl Terms {
+    /// How long one try may take before another one is made beside it.
+    pub fn patience(&self) -> Duration {
+        self.renew_within.saturating_sub(self.every) / 2
+    }
+
     /// Why these terms would let two be at work at the same time, or none.
     pub fn fault(&self) -> Option<&'static str> {
         if self.lasts <= self.renew_within {
@@ -30,7 +38,10 @@ impl Terms {
         if self.lasts < Duration::from_secs(1) {
             return Some("--leader-elect-lease-duration must be at least 1s");
         }
-        // A try may come up to a fifth later than it is due.
+        if self.lasts > LONGEST {
+            return Some("--leader-elect-lease-duration must be at most 24h");
+        }
+        // On a busy machine a try may come a fifth later than it is due.
         (self.renew_within <= self.every.mul_f64(1.2)).then_some(
             "--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period: one late renewal would end it",
         )
@@ -54,8 +65,8 @@ pub enum Verdict {
     Renew,
     /// Nobody holds it, or whoever does has not renewed it in time: take it.
     Take,
-    /// Another process holds it.
-    Wait,
+    /// Another process holds it, for this long unless it renews it.
+    Wait(Duration),
 }
 
 /// What `me` is to do about the Lease as it is at `now` on this process's own clock.
@@ -72,7 +83,10 @@ pub fn evaluate(lease: Option<&Object>, me: &str, sighting: &mut Option<Sighting
         _ => sighting.insert(Sighting { version: version.to_owned(), since: now }).since,
     };
     let promised = lease.at("/spec/leaseDurationSeconds").and_then(Value::as_u64).unwrap_or(0);
-    if now.saturating_sub(since) > Duration::from_secs(promised) { Verdict::Take } else { Verdict::Wait }
+    match Duration::from_secs(promised).checked_sub(now.saturating_sub(since)) {
+        Some(left) => Verdict::Wait(left),
+        None => Verdict::Take,
+    }
 }
 
 /// Where the Lease is.
@@ -100,7 +114,9 @@ pub fn held(before: Option<&Object>, name: &str, me: &str, terms: Terms, time: &
     let lasts = terms.lasts.as_secs() + u64::from(terms.lasts.subsec_nanos() > 0);
     spec.insert("leaseDurationSeconds".to_owned(), json!(lasts));
     spec.insert("renewTime".to_owned(), json!(time));
-    spec.insert("leaseTransitions".to_owned(), json!(moves + u64::from(changes)));
+    // More than that does not fit in.
+    let moves = (moves + u64::from(changes)).min(i32::MAX.unsigned_abs().into());
+    spec.insert("leaseTransitions".to_owned(), json!(moves));
     lease
 }
 
@@ -146,14 +162,11 @@ mod tests {
     #[test]
     fn anothers_is_taken_only_when_it_has_not_moved_for_as_long_as_it_lasts() {
         let mut seen = None;
-        assert_eq!(evaluate(Some(&lease("b", "1")), "a", &mut seen, at(100)), Verdict::Wait);
-        assert_eq!(evaluate(Some(&lease("b", "1")), "a", &mut seen, at(114)), Verdict::Wait);
-        assert_eq!(
-            evaluate(Some(&lease("b", "2")), "a", &mut seen, at(115)),
-            Verdict::Wait,
-            "it was renewed"
-        );
-        assert_eq!(evaluate(Some(&lease("b", "2")), "a", &mut seen, at(130)), Verdict::Wait, "just in time");
+        let wait = |seconds| Verdict::Wait(at(seconds));
+        assert_eq!(evaluate(Some(&lease("b", "1")), "a", &mut seen, at(100)), wait(15));
+        assert_eq!(evaluate(Some(&lease("b", "1")), "a", &mut seen, at(114)), wait(1));
+        assert_eq!(evaluate(Some(&lease("b", "2")), "a", &mut seen, at(115)), wait(15), "it was renewed");
+        assert_eq!(evaluate(Some(&lease("b", "2")), "a", &mut seen, at(130)), wait(0), "just in time");
         assert_eq!(evaluate(Some(&lease("b", "2")), "a", &mut seen, at(131)), Verdict::Take);
     }
 
@@ -165,9 +178,10 @@ mod tests {
         assert_eq!(terms.fault(), None);
         let lease = held(None, "mipam", "b", terms, "2026-01-01T00:00:00.000000Z");
         let mut seen = None;
-        assert_eq!(evaluate(Some(&lease), "a", &mut seen, Duration::ZERO), Verdict::Wait);
-        assert_eq!(evaluate(Some(&lease), "a", &mut seen, terms.renew_within), Verdict::Wait);
-        assert_eq!(evaluate(Some(&lease), "a", &mut seen, lasts), Verdict::Wait);
+        let wait = |milliseconds| Verdict::Wait(Duration::from_millis(milliseconds));
+        assert_eq!(evaluate(Some(&lease), "a", &mut seen, Duration::ZERO), wait(2_000));
+        assert_eq!(evaluate(Some(&lease), "a", &mut seen, terms.renew_within), wait(500));
+        assert_eq!(evaluate(Some(&lease), "a", &mut seen, lasts), wait(100));
         assert_eq!(evaluate(Some(&lease), "a", &mut seen, at(3)), Verdict::Take);
     }
 
@@ -175,7 +189,7 @@ mod tests {
     fn what_the_holders_clock_says_is_never_believed() {
         let mut old = lease("b", "1");
         old.ensure_object(&["spec"]).insert("renewTime".to_owned(), json!("1999-01-01T00:00:00.000000Z"));
-        assert_eq!(evaluate(Some(&old), "a", &mut None, at(5)), Verdict::Wait);
+        assert_eq!(evaluate(Some(&old), "a", &mut None, at(5)), Verdict::Wait(at(15)));
     }
 
     #[test]
@@ -190,6 +204,9 @@ mod tests {
         assert_eq!(facts(&first), ("t1".into(), "t1".into(), Some(json!(0))));
         assert_eq!(facts(&renewed), ("t1".into(), "t2".into(), Some(json!(0))));
         assert_eq!(facts(&taken), ("t3".into(), "t3".into(), Some(json!(1))));
+        let mut many = taken.clone();
+        many.ensure_object(&["spec"]).insert("leaseTransitions".to_owned(), json!(i32::MAX));
+        assert_eq!(facts(&held(Some(&many), "mipam", "c", TERMS, "t4")).2, Some(json!(i32::MAX)));
         let left = let_go(&taken, "t4");
         assert_eq!(evaluate(Some(&left), "c", &mut None, at(0)), Verdict::Take);
     }
@@ -199,6 +216,7 @@ mod tests {
         assert_eq!(TERMS.fault(), None);
         assert!(Terms { lasts: at(10), ..TERMS }.fault().is_some());
         assert!(Terms { every: at(9), ..TERMS }.fault().is_some());
+        assert!(Terms { lasts: at(86_401), ..TERMS }.fault().is_some());
         let short = Terms {
             lasts: Duration::from_millis(900),
             renew_within: Duration::from_millis(500),

@@ -1,6 +1,6 @@
 //! One test per protection that no scenario can show: each fails when the protection is taken out.
 
-use super::bent::{Bent, address, machine, pass, world};
+use super::bent::{Bent, Through, address, machine, pass, world};
 use super::fault::Fault;
 use super::stage::{World, kinds, runtime};
 use mipam::cluster::ClusterError;
@@ -15,7 +15,9 @@ use mipam::watch::fence::Fenced;
 use mipam::watch::lease::Terms;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
+use std::pin::pin;
 use std::time::Duration;
+use tokio::time::Instant;
 
 #[test]
 fn records_are_read_before_owners() {
@@ -358,5 +360,68 @@ fn a_leader_that_ends_lets_go_of_a_lease_that_was_renewed_behind_its_back() {
         ends.resign().await.unwrap();
         next.attempt().await;
         assert!(next.leads() && next.holder() == "next");
+    });
+}
+
+#[test]
+fn whoever_stands_by_takes_over_within_the_lease_and_one_try_of_the_last_renewal() {
+    let sim = SimCluster::new(&[LEASE, NAMESPACE_KIND]);
+    let seconds = Duration::from_secs;
+    let terms = Terms { lasts: seconds(15), renew_within: seconds(10), every: seconds(2) };
+    let renewals = Cell::new(0);
+    let clock = || format!("{}", renewals.replace(renewals.get() + 1));
+    let runtime = runtime();
+    runtime.block_on(async {
+        for round in 0..50 {
+            let name = format!("mipam-{round}");
+            let [first, second] = ["first", "second"].map(|me| Election::new(&sim, &name, me, terms, &clock));
+            first.attempt().await;
+            // The second comes at any moment between two renewals, and the first is killed at any moment after that.
+            tokio::time::sleep(Duration::from_millis(round * 37)).await;
+            let begun = Instant::now();
+            let mut standby = pin!(second.run());
+            let life = 20_001 + round * 61;
+            tokio::select! {
+                () = first.run() => {}
+                () = &mut standby => {}
+                () = tokio::time::sleep(Duration::from_millis(life)) => {}
+            }
+            assert!(first.leads() && !second.leads());
+            tokio::select! {
+                () = standby => {}
+                () = second.led() => {}
+            }
+            // The first had renewed it every two seconds.
+            let last = begun + seconds(life / 2_000 * 2);
+            let took = last.elapsed();
+            assert!(took > terms.lasts, "round {round}: it was still the first's: {took:?}");
+            assert!(took <= terms.lasts + terms.every + Duration::from_millis(2), "round {round}: {took:?}");
+        }
+    });
+}
+
+#[test]
+fn a_leader_stays_one_though_the_connection_of_a_renewal_died_without_a_word() {
+    let (world, bent) = (world(&[]), Bent::default());
+    let cluster = Through(&world, &bent);
+    let seconds = Duration::from_secs;
+    let terms = Terms { lasts: seconds(15), renew_within: seconds(10), every: seconds(2) };
+    let clock = || "2026-01-01T00:00:00.000000Z".to_owned();
+    let election = Election::new(&cluster, "mipam", "me", terms, &clock);
+    let runtime = runtime();
+    runtime.block_on(async {
+        election.attempt().await;
+        bent.unanswered.set(true);
+        let watched = async {
+            for past in 0..30 {
+                assert!(election.leads(), "not after {past} s");
+                tokio::time::sleep(seconds(1)).await;
+            }
+        };
+        tokio::select! {
+            () = election.run() => {}
+            () = watched => {}
+        }
+        assert!(!bent.unanswered.get());
     });
 }

@@ -13,14 +13,17 @@ pub(super) const TERMS: [&str; 6] = [
     "1s",
 ];
 
-/// Lease duration, retry period, what a retry may be late, and what a busy machine adds.
-const TAKEOVER: Duration = Duration::from_secs(4 + 1 + 1 + 6);
+/// Lease duration, retry period, and what a busy machine adds.
+const TAKEOVER: Duration = Duration::from_secs(4 + 1 + 6);
 
 fn two<'b>(stage: &Stage<'b>) -> (Watcher, Watcher) {
     let first = stage.start(&TERMS).ready();
     until("the first is at work", || first.metric("mipam_leader") == Some(1.0));
     let second = stage.start(&TERMS).ready();
     assert_eq!(second.metric("mipam_leader"), Some(0.0), "the second stands by, and is ready");
+    until("it says who is at work", || {
+        second.stderr().contains(&format!("standing by: {} has the Lease", stage.holder()))
+    });
     (first, second)
 }
 
