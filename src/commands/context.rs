@@ -7,7 +7,7 @@ use crate::cluster::dir::{DirCluster, DirError, Mode};
 use crate::cluster::kube::{Access, KubeCluster};
 use crate::config::{self, Config};
 use crate::ledger;
-use crate::model::{Kind, ObjectRef, Pool, Seconds};
+use crate::model::{CRON_JOB, JOB, Kind, ObjectRef, Pool, Seconds};
 use crate::output::{Printer, Progress};
 use crate::pass::{self, Pass, Sight};
 use crate::plan::Scope;
@@ -80,7 +80,7 @@ impl<'a> Context<'a> {
     async fn directory(&self, dir: &Path, mode: Mode, wait: Duration) -> Result<DirCluster, Failure> {
         const PAUSE: Duration = Duration::from_millis(50);
         let mut kinds = systems::kinds();
-        kinds.extend([ledger::CONFIG_MAP, ledger::NAMESPACE_KIND]);
+        kinds.extend([ledger::CONFIG_MAP, ledger::NAMESPACE_KIND, JOB, CRON_JOB]);
         let until = Instant::now() + wait;
         let cluster = loop {
             match DirCluster::open(dir, &kinds, mode.clone()) {

@@ -1,6 +1,8 @@
 //! `mipam detach`: takes off whatever objects wait for because of mipam, so that mipam can be uninstalled. Addresses
 //! and the ledger stay.
 
+mod alone;
+
 use super::context::Context;
 use super::{ExitStatus, Failure, reconcile};
 use crate::apply::{self, Changed, Dry, Written};
@@ -8,11 +10,8 @@ use crate::cli::Detach;
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
 use crate::config;
-use crate::ledger::{Head, NAMESPACE};
-use crate::model::{
-    API_VERSION, Allocation, Departure, DetachLine, DetachReport, Feed, LEASE, ObjectRef, Seconds, Stay,
-    parse_timestamp,
-};
+use crate::ledger::Head;
+use crate::model::{API_VERSION, Allocation, Departure, DetachLine, DetachReport, ObjectRef, Stay};
 use crate::output;
 use crate::plan::Scope;
 use crate::systems::{self, openshift};
@@ -44,7 +43,9 @@ pub(super) async fn run(context: &Context<'_>, command: &Detach) -> Result<ExitS
         if round == 1 {
             context.say(&sight.survey.warnings, &sight.seen.notes);
             let served = |a: &Allocation| a.holders.iter().any(|h| h.owner.system == openshift::NAME);
-            if config.lifecycle_hook.is_none() && sight.seen.ledger.allocations().values().any(served) {
+            done.unclear =
+                config.lifecycle_hook.is_none() && sight.seen.ledger.allocations().values().any(served);
+            if done.unclear {
                 context.printer.warn(
                     "OpenShift machines have addresses from mipam, and the configuration has no lifecycle-hook: \
                      which hook is mipam's cannot be told, and all are left; use the configuration that served them",
@@ -58,8 +59,11 @@ pub(super) async fn run(context: &Context<'_>, command: &Detach) -> Result<ExitS
             confirm(context, command, &go)?;
             confirmed = true;
         }
-        if !command.dry_run {
-            alone(&patient, now).await?;
+        let say = |text: &str| context.printer.aside(&format!("{text}\n"));
+        match alone::alone(&patient, now, &say).await {
+            // What would be done can be shown all the same.
+            Err(failure) if command.dry_run => context.printer.warn(&failure.message),
+            other => other?,
         }
         let chains: Vec<_> = go.iter().map(|d| d.writes.clone()).collect();
         let ran = apply::write(hand, &sight.seen.observed, &chains, super::context::IN_FLIGHT, &|| ()).await;
@@ -85,6 +89,8 @@ struct Done {
     failures: Vec<(ObjectRef, ClusterError)>,
     /// Somebody else has changed an object: look at it again.
     again: bool,
+    /// Machines may be left whose hook nobody can tell.
+    unclear: bool,
 }
 
 impl Done {
@@ -130,7 +136,7 @@ fn finish(
     if reconcile::failed(context.printer, &done.failures) {
         return Ok(ExitStatus::Error);
     }
-    if report.left.is_empty() {
+    if report.left.is_empty() && !done.unclear {
         return Ok(ExitStatus::Fine);
     }
     if report.left.iter().any(|line| line.reason == "Waiting") {
@@ -163,28 +169,6 @@ fn left(departure: &Departure) -> DetachLine {
     }
 }
 
-/// An error while a mipam is at work: it would put back what is taken off. All Leases of the namespace are those of
-/// mipams, whatever they were told to call them.
-async fn alone(cluster: &dyn Cluster, now: Seconds) -> Result<(), Failure> {
-    let leases = match cluster.list(Feed::within(LEASE, NAMESPACE)).await {
-        Ok(leases) => leases,
-        Err(ClusterError::NotServed(_)) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    for lease in leases {
-        let holder = lease.text("/spec/holderIdentity").filter(|h| !h.is_empty());
-        let renewed = lease.text("/spec/renewTime").and_then(parse_timestamp);
-        let lasts = lease.at("/spec/leaseDurationSeconds").and_then(serde_json::Value::as_i64).unwrap_or(0);
-        let fresh = renewed.is_some_and(|renewed| renewed.saturating_add(lasts) >= now);
-        if let Some(holder) = holder.filter(|_| fresh) {
-            let what = format!("{holder} is at work (Lease {NAMESPACE}/{})", lease.name());
-            return Err(Failure::error(format!("{what}, and would put back what is taken off"))
-                .hint("stop it first: scale its Deployment to 0, or suspend its CronJob and wait until its last job has ended"));
-        }
-    }
-    Ok(())
-}
-
 /// Asks on a terminal. Without one, only what is forced needs `--yes`.
 fn confirm(context: &Context<'_>, command: &Detach, go: &[Departure]) -> Result<(), Failure> {
     if go.is_empty() {
@@ -192,15 +176,15 @@ fn confirm(context: &Context<'_>, command: &Detach, go: &[Departure]) -> Result<
     }
     let waiting: Vec<String> =
         go.iter().filter(|d| d.stays.is_some()).map(|d| d.target.to_string()).collect();
+    let asked = std::io::stdin().is_terminal();
+    if !asked && command.force && !waiting.is_empty() {
+        return Err(Failure::error("--force needs --yes where nobody can be asked"));
+    }
     if !waiting.is_empty() {
         context.printer.warn(&format!("let go without an address: {}", waiting.join(", ")));
     }
-    if !std::io::stdin().is_terminal() {
-        return if command.force && !waiting.is_empty() {
-            Err(Failure::error("--force needs --yes where nobody can be asked"))
-        } else {
-            Ok(())
-        };
+    if !asked {
+        return Ok(());
     }
     context.printer.ask(&format!("take mipam's hooks and finalizers off {} objects? [y/N]", go.len()));
     let mut answer = String::new();

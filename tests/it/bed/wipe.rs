@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::{MutexGuard, PoisonError};
 
 /// Kinds of Kubernetes itself that tests leave behind.
-const BUILT_IN: [(&str, &str); 13] = [
+const BUILT_IN: [(&str, &str); 15] = [
     ("v1", "Node"),
     ("v1", "ConfigMap"),
     ("v1", "Secret"),
@@ -14,6 +14,8 @@ const BUILT_IN: [(&str, &str); 13] = [
     ("v1", "Pod"),
     ("v1", "ServiceAccount"),
     ("apps/v1", "Deployment"),
+    ("batch/v1", "Job"),
+    ("batch/v1", "CronJob"),
     ("coordination.k8s.io/v1", "Lease"),
     ("networking.k8s.io/v1", "ServiceCIDR"),
     ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),

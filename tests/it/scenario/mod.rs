@@ -119,6 +119,7 @@ impl TryFrom<String> for Target {
             None if *kind == "ClusterCIDR" => (*kind, "networking.x-k8s.io"),
             None if *kind == "Cluster" => (*kind, "cluster.x-k8s.io"),
             None if *kind == "Deployment" => (*kind, "apps"),
+            None if kind.ends_with("Job") => (*kind, "batch"),
             None if *kind == "Lease" => (*kind, "coordination.k8s.io"),
             None => (*kind, ""),
         };
@@ -146,6 +147,7 @@ impl Target {
             "k8s.cni.cncf.io" if self.kind == "IPAMClaim" => "k8s.cni.cncf.io/v1alpha1",
             "k8s.cni.cncf.io" => "k8s.cni.cncf.io/v1",
             "apps" => "apps/v1",
+            "batch" => "batch/v1",
             "coordination.k8s.io" => "coordination.k8s.io/v1",
             "networking.x-k8s.io" => "networking.x-k8s.io/v1",
             other => panic!("no scenario has named the group {other} yet"),

@@ -4,6 +4,7 @@
 pub(crate) mod bent;
 mod check;
 mod conformance;
+mod detached;
 
 mod exhaustive;
 pub(crate) mod fault;

@@ -7,7 +7,7 @@ use mipam::cluster::sim::SimCluster;
 use mipam::cluster::{Answer, Cluster};
 use mipam::config::{self, Config};
 use mipam::ledger::{CONFIG_MAP, NAMESPACE_KIND};
-use mipam::model::{Kind, Object, ObjectRef};
+use mipam::model::{CRON_JOB, JOB, Kind, Object, ObjectRef};
 use mipam::observe::ObserveError;
 use mipam::pass::{Outcome, Pass, Silent};
 use mipam::plan::Scope;
@@ -22,7 +22,7 @@ pub const NOW: i64 = 1_800_000_000;
 
 pub fn kinds() -> Vec<Kind> {
     let mut kinds = systems::kinds();
-    kinds.extend([CONFIG_MAP, NAMESPACE_KIND]);
+    kinds.extend([CONFIG_MAP, NAMESPACE_KIND, JOB, CRON_JOB]);
     kinds
 }
 
