@@ -4,6 +4,7 @@ use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValuePa
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -217,6 +218,16 @@ fn server(text: &str) -> Result<String, String> {
     if good { Ok(text.to_owned()) } else { Err("write it as https://HOST:PORT".to_owned()) }
 }
 
+/// Where to listen: `:PORT`, which means all addresses of this host, or `HOST:PORT`.
+pub(super) fn listener(text: &str) -> Result<String, String> {
+    let good = text.rsplit_once(':').is_some_and(|(host, port)| {
+        let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let named = !host.contains(|c: char| "[]:/".contains(c) || c.is_whitespace());
+        port.parse::<u16>().is_ok() && (named || bare.is_some_and(|h| h.parse::<Ipv6Addr>().is_ok()))
+    });
+    if good { Ok(text.to_owned()) } else { Err("write :PORT or HOST:PORT, as in :8081".to_owned()) }
+}
+
 /// A length of time, longer than none.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<jiff::SignedDuration>()
@@ -239,6 +250,18 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         for bad in ["", "30", "0s", "-5s", "soon", "99999999999999999999s"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn listeners_have_a_port() {
+        for good in [":8081", "127.0.0.1:0", "localhost:8081", "[::1]:8081", "[fd00::1]:65535"] {
+            assert_eq!(listener(good).as_deref(), Ok(good));
+        }
+        for bad in
+            ["", "8081", ":", "localhost", ":65536", "fd00::1:8081", "http://localhost:80", "[x]:1", "a b:1"]
+        {
+            assert!(listener(bad).is_err(), "{bad}");
         }
     }
 

@@ -110,6 +110,7 @@ fn what_is_refused_says_why() {
         "reconcile --out x --context y",
         "reconcile --dry-run --dir x --out y",
         "reconcile --max-in-flight 0",
+        "reconcile --watch --health-probe-address 8081",
         "allocate --name x",
         "allocate --pool lab",
         "allocate --pool lab --name x --for node/a",

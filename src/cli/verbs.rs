@@ -1,6 +1,6 @@
 //! What each command takes of its own, with its help and examples.
 
-use super::options::duration;
+use super::options::{duration, listener};
 use super::{FormatOption, MachineRef, NmstateFormat, RangeOptions, Reference, Shell, Target, WatchOptions};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, ValueHint, value_parser};
@@ -258,13 +258,12 @@ pub struct Detach {
 )]
 pub struct Webhook {
     /// Where to answer reviews, as :PORT or HOST:PORT
-    #[arg(long, value_name = "ADDRESS", default_value = ":9443")]
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ADDRESS", default_value = ":9443", value_parser = listener)]
     pub listen: String,
 
     /// Where /healthz, /readyz and /metrics are served, as :PORT or HOST:PORT
     #[arg(long, value_name = "ADDRESS", env = "IPAM_HEALTH_PROBE_ADDR", hide_env_values = true)]
-    #[arg(default_value = ":8081", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(default_value = ":8081", value_parser = listener)]
     pub health_probe_address: String,
 
     /// The certificate to show, as PEM; read again when it changes

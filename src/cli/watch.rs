@@ -1,12 +1,9 @@
 //! What `reconcile --watch` takes. The flags and variables are those of node-ipam-controller, so that nobody who has
 //! run it has to learn new ones.
 
-use super::options::duration;
+use super::options::{duration, listener};
 use crate::watch::lease::Terms;
-use clap::{
-    ArgAction, Args,
-    builder::{BoolishValueParser, NonEmptyStringValueParser},
-};
+use clap::{ArgAction, Args, builder::BoolishValueParser};
 use std::time::Duration;
 
 /// How passes follow one another, and who makes them.
@@ -23,7 +20,7 @@ pub struct WatchOptions {
 
     /// Where /healthz, /readyz and /metrics are served, as :PORT or HOST:PORT
     #[arg(long, value_name = "ADDRESS", env = "IPAM_HEALTH_PROBE_ADDR", hide_env_values = true)]
-    #[arg(default_value = ":8081", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(default_value = ":8081", value_parser = listener)]
     pub health_probe_address: String,
 
     /// Whether one of several processes is at work while the others stand by

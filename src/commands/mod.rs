@@ -21,7 +21,10 @@ use crate::cli::{self, Cli, Command, Format};
 use crate::cluster::Cluster;
 use crate::model::Seconds;
 use crate::output::Printer;
+use crate::watch::probes;
 use context::Context;
+use std::io::ErrorKind;
+use tokio::net::TcpListener;
 
 /// Runs what was typed.
 pub fn run(cli: &Cli) -> ExitStatus {
@@ -53,6 +56,19 @@ fn format(command: &Command) -> Format {
         | Command::Man
         | Command::Complete(_) => Format::Table,
     }
+}
+
+/// Listens where a flag says.
+async fn listen(flag: &str, address: &str) -> Result<TcpListener, Failure> {
+    probes::listen(address).await.map_err(|error| {
+        let failure = Failure::error(format!("cannot listen on {address}: {error}"));
+        match error.kind() {
+            ErrorKind::AddrInUse => {
+                failure.hint(format!("another program has that port: choose another one with {flag}"))
+            }
+            _ => failure.hint(format!("{flag} names an address of this host and a port, or only :PORT")),
+        }
+    })
 }
 
 async fn finished(cli: &Cli, context: &Context<'_>) -> ExitStatus {

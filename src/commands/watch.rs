@@ -1,7 +1,7 @@
 //! `mipam reconcile --watch`: one pass after the other, until it is told to end.
 
 use super::context::{Context, now};
-use super::{ExitStatus, Failure, reconcile};
+use super::{ExitStatus, Failure, listen, reconcile};
 use crate::cli::Reconcile;
 use crate::cluster::Cluster;
 use crate::cluster::dir::Mode;
@@ -28,11 +28,7 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     let scope = context.scope(&config)?;
     let told = Arc::new(probes::Told::default());
     told.unready(Some("nothing was read yet".to_owned()));
-    let listener =
-        probes::listen("--health-probe-address", &options.health_probe_address).await.map_err(|why| {
-            Failure::error(why)
-                .hint("another program may use that port: choose one with --health-probe-address")
-        })?;
+    let listener = listen("--health-probe-address", &options.health_probe_address).await?;
     let settings = Settings {
         cluster: &*cluster,
         in_flight: usize::from(command.max_in_flight),
@@ -52,6 +48,8 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
         first: RefCell::new(Some((config, scope))),
         faulty: RefCell::default(),
         said: RefCell::default(),
+        warned: RefCell::default(),
+        told: told.clone(),
         failed: RefCell::default(),
     };
     let served = tokio::spawn(probes::serve(listener, told));
@@ -94,8 +92,12 @@ struct Watcher<'a> {
     first: RefCell<Option<(Config, Scope)>>,
     /// What was last said about a configuration that cannot be used.
     faulty: RefCell<Option<String>>,
-    /// What waited and what was wrong when that was last printed.
-    said: RefCell<(Vec<PendingLine>, Vec<Problem>)>,
+    /// What waited and what was wrong when that was last printed; `None` before the first pass, which is always told.
+    said: RefCell<Option<(Vec<PendingLine>, Vec<Problem>)>>,
+    /// What the last pass has warned of.
+    warned: RefCell<Vec<String>>,
+    /// What the probes tell.
+    told: Arc<probes::Told>,
     /// Why passes failed when that was last printed.
     failed: RefCell<Option<String>>,
 }
@@ -118,14 +120,19 @@ impl Host for Watcher<'_> {
         }
         self.looked.set(Instant::now());
         let printer = self.context.printer;
-        match self.read().await {
+        let read = self.read().await;
+        self.told.metrics.configured(read.is_ok());
+        match read {
             Ok((config, scope)) => {
                 let text = Some(format!("{config:?}"));
-                self.faulty.borrow_mut().take();
+                let mended = self.faulty.borrow_mut().take().is_some();
                 if *self.text.borrow() == text {
+                    if mended {
+                        self.say("the configuration can be used again, and is what it was");
+                    }
                     return None;
                 }
-                self.say("the configuration has changed, and is used from now on");
+                self.say("the configuration has changed");
                 self.context.remark(&config);
                 *self.text.borrow_mut() = text;
                 Some((config, scope))
@@ -156,13 +163,15 @@ impl Host for Watcher<'_> {
         reconcile::failed(printer, &outcome.failures);
         self.failed.borrow_mut().take();
         let report = &outcome.report;
-        let findings = (report.pending.clone(), report.problems.clone());
+        let before = self.warned.replace(outcome.warnings.clone());
+        let new = outcome.warnings.iter().filter(|warning| !before.contains(warning));
+        new.for_each(|warning| printer.warn(warning));
+        let findings = Some((report.pending.clone(), report.problems.clone()));
         let news = !report.allocated.is_empty() || !report.released.is_empty() || !report.claims.is_empty();
         if !news && *self.said.borrow() == findings {
             return;
         }
         *self.said.borrow_mut() = findings;
-        outcome.warnings.iter().for_each(|warning| printer.warn(warning));
         // A reader that has gone away has seen what it wanted, and a full disk must stop nobody's addresses.
         if let Err(error) = reconcile::tell(printer, report, false) {
             printer.error(&format!("cannot print the report: {error}"));

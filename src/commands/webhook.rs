@@ -1,17 +1,15 @@
 //! `mipam webhook`: serves reviews of launcher pods until it is asked to stop.
 
 use super::context::{self, Context};
-use super::{ExitStatus, Failure};
+use super::{ExitStatus, Failure, listen};
 use crate::cli::Webhook;
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, Patient};
-use crate::watch::probes;
 use crate::webhook::own::{self, Place};
 use crate::webhook::server::{self, Options};
 use crate::webhook::tls::{Certificate, Files};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// How often files are looked at, and the Secret.
@@ -80,11 +78,6 @@ fn place(command: &Webhook) -> Place {
         configuration: command.configuration.clone(),
         names: service.into_iter().chain(command.tls_names.iter().cloned()).collect(),
     }
-}
-
-async fn listen(flag: &str, address: &str) -> Result<TcpListener, Failure> {
-    let listener = probes::listen(flag, address).await;
-    listener.map_err(|why| Failure::error(format!("cannot listen: {why}")))
 }
 
 /// Where the certificate comes from.

@@ -33,6 +33,8 @@ impl Notice {
         let Self { about, uid, normal, reason, message, .. } = self;
         let says = hash([uid, "/", reason, "/", message].iter().flat_map(|t| t.bytes()));
         let name: String = about.name.chars().take(200).collect();
+        // Where a long name is cut, there may be what no part of a name ends with.
+        let name = name.trim_end_matches(['.', '-']);
         let namespace = if about.namespace.is_empty() { DEFAULT_NAMESPACE } else { &about.namespace };
         let (group, version) = (about.kind.group, about.kind.versions.first().copied().unwrap_or("v1"));
         let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };

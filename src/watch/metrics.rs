@@ -33,6 +33,7 @@ pub struct Metrics {
     writes: Counter,
     conflicts: Counter,
     leader: Gauge,
+    configured: Gauge,
 }
 
 impl Metrics {
@@ -52,13 +53,16 @@ impl Metrics {
         let problems = figure("problems", "What a person should look at, by kind");
         let (passes, duration) = (Family::default(), Histogram::new(BUCKETS));
         let (reads, writes, conflicts) = (Counter::default(), Counter::default(), Counter::default());
-        let leader = Gauge::default();
+        let (leader, configured) = (Gauge::default(), Gauge::default());
+        configured.set(1);
         registry.register("passes", "Passes, by how they ended", passes.clone());
         registry.register("pass_duration_seconds", "How long a pass took", duration.clone());
         registry.register("reads", "Requests that read", reads.clone());
         registry.register("writes", "Requests that wrote", writes.clone());
         registry.register("conflicts", "Writes that met somebody else's", conflicts.clone());
         registry.register("leader", "1: this process is at work; 0: it stands by", leader.clone());
+        let help = "1: the configuration can be used; 0: it cannot, and is used as it was before";
+        registry.register("config_valid", help, configured.clone());
         let version = vec![("version", env!("CARGO_PKG_VERSION"))];
         registry.register("build", "What runs here", Info::new(version));
         Self {
@@ -75,7 +79,13 @@ impl Metrics {
             writes,
             conflicts,
             leader,
+            configured,
         }
+    }
+
+    /// Could the configuration be used when it was last read?
+    pub fn configured(&self, valid: bool) {
+        self.configured.set(valid.into());
     }
 
     /// Takes note of a pass.

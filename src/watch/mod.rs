@@ -120,7 +120,7 @@ pub async fn run<H: Host>(settings: &Settings<'_>, host: &H, stop: impl Future<O
         let (mut before, mut said) = (None, None);
         loop {
             turn.judge(turn.leads());
-            let trouble = cache.trouble();
+            let trouble = cache.trouble().or_else(|| turn.lease_trouble());
             // What passes within moments is not worth a line.
             if trouble == before && trouble != said {
                 let text =
@@ -204,7 +204,7 @@ impl<H: Host> Loop<'_, H> {
     async fn passes(&self) {
         let mut config = None;
         let mut next = Instant::now();
-        let mut led = false;
+        let mut led = None;
         let mut forgotten = Instant::now();
         while !self.stopping.get() {
             if let Some(new) = self.host.config().await {
@@ -216,11 +216,11 @@ impl<H: Host> Loop<'_, H> {
                 // Whoever is at work sees to it; the first pass after that looks at everything anyway.
                 self.cache.seen();
             }
-            if leads != led {
-                (led, next) = (leads, Instant::now());
-                if self.election.is_some() {
-                    self.host.say(if leads { "at work: the Lease is held" } else { "standing by" });
-                }
+            // Before the first try nobody knows.
+            let known = leads || self.election.is_some_and(|e| !e.holder().is_empty());
+            if known && led != Some(leads) {
+                (led, next) = (Some(leads), Instant::now());
+                self.say_who_leads(leads);
             }
             self.judge(leads);
             let Some((config, scope)) = config.as_ref().filter(|_| leads && self.cache.is_begun()) else {
@@ -237,6 +237,18 @@ impl<H: Host> Loop<'_, H> {
             }
             self.rest(next.min(Instant::now() + TICK), leads).await;
         }
+    }
+
+    fn say_who_leads(&self, leads: bool) {
+        let Some(election) = self.election else { return };
+        let holder = election.holder();
+        self.host.say(&match leads {
+            true => "at work: the Lease is held".to_owned(),
+            false if holder == self.settings.me => {
+                "standing by: the Lease was not renewed in time".to_owned()
+            }
+            false => format!("standing by: {holder} has the Lease"),
+        });
     }
 
     /// Waits until there may be something to do.
@@ -266,9 +278,13 @@ impl<H: Host> Loop<'_, H> {
     fn judge(&self, leads: bool) {
         let told = &self.settings.told;
         told.metrics.leads(leads);
-        let lease = || self.election.filter(|_| !leads).and_then(Election::trouble);
         let failure = || self.failure.borrow().clone().filter(|_| leads);
-        told.unready(self.cache.trouble().or_else(lease).or_else(failure));
+        told.unready(self.cache.trouble().or_else(|| self.lease_trouble()).or_else(failure));
+    }
+
+    /// Why this process cannot tell whether it is to work.
+    fn lease_trouble(&self) -> Option<String> {
+        self.election.filter(|election| !election.leads()).and_then(Election::trouble)
     }
 
     /// One pass; how long to wait for the next one, where nothing happens before.

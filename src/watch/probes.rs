@@ -38,16 +38,13 @@ pub async fn serve(listener: TcpListener, told: Arc<Told>) -> io::Result<()> {
     axum::serve(listener, routes).await
 }
 
-/// Listens on an address such as `:8081`, which means all that this host has.
-pub async fn listen(flag: &str, address: &str) -> Result<TcpListener, String> {
-    let bad = |why: &dyn std::fmt::Display| format!("{flag} {address}: {why}");
-    if let Some(port) = address.strip_prefix(':') {
-        let port: u16 = port.parse().map_err(|_| bad(&"write :PORT or HOST:PORT, for example :8081"))?;
-        let any: [SocketAddr; 2] = [([0u16; 8], port).into(), ([0u8; 4], port).into()];
-        // Hosts without IPv6 have only the second.
-        return TcpListener::bind(&any[..]).await.map_err(|e| bad(&e));
-    }
-    TcpListener::bind(address).await.map_err(|e| bad(&e))
+/// Listens on `HOST:PORT`, or on `:PORT`, which means all addresses that this host has.
+pub async fn listen(address: &str) -> io::Result<TcpListener> {
+    let Some(port) = address.strip_prefix(':') else { return TcpListener::bind(address).await };
+    let port: u16 = port.parse().map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e))?;
+    let any: [SocketAddr; 2] = [([0u16; 8], port).into(), ([0u8; 4], port).into()];
+    // Hosts without IPv6 have only the second.
+    TcpListener::bind(&any[..]).await
 }
 
 async fn ready(State(told): State<Arc<Told>>) -> (StatusCode, String) {

@@ -197,8 +197,9 @@ fn helm_installs_where_mipam_has_made_the_namespace() {
 }
 
 /// What `/metrics` has.
-const METRICS: [&str; 13] = [
+const METRICS: [&str; 14] = [
     "mipam_build_info",
+    "mipam_config_valid",
     "mipam_conflicts_total",
     "mipam_leader",
     "mipam_pass_duration_seconds",

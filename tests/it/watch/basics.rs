@@ -87,12 +87,29 @@ fn a_full_pool_is_said_once_and_a_range_that_is_added_serves_those_who_wait() {
     std::thread::sleep(Duration::from_secs(3));
     assert!(watcher.stderr().contains("error:"), "{}", watcher.stderr());
     assert_eq!(watcher.stderr().matches("is used as it was").count(), 1, "{}", watcher.stderr());
+    assert_eq!(watcher.metric("mipam_config_valid"), Some(0.0));
     stage.configure("10.0.0.1-10.0.0.9");
     until("all are served", || stage.addresses().len() == 5);
+    assert_eq!(watcher.metric("mipam_config_valid"), Some(1.0));
     let stdout = watcher.stdout();
     watcher.stop_well();
     assert!(stdout.contains("PoolExhausted"), "{stdout}");
     assert!(stdout.matches("ReconcileReport").count() < 8, "a report for every pass: {stdout}");
+}
+
+#[test]
+fn what_keeps_machines_waiting_is_said_once_though_nothing_is_done() {
+    let bed = bed::shared(Profile::Own).lock();
+    let stage = Stage::new(&bed);
+    stage.create(0..2);
+    std::fs::write(&stage.config, "ipam-config: {metal3: auto}").unwrap();
+    let watcher = stage.start(&["-o", "table", "--resync", "1s"]).ready();
+    let passes = || watcher.metric("mipam_passes_total{result=\"idle\"}").unwrap_or(0.0);
+    until("some passes are made", || passes() >= 3.0);
+    let said = |what: &str| watcher.stderr().matches(what).count();
+    assert_eq!(said("the configuration has no lifecycle-hook"), 1, "{}", watcher.stderr());
+    assert_eq!(watcher.stdout().matches("0 allocated, 0 kept").count(), 1, "only the first pass is told");
+    watcher.stop_well();
 }
 
 #[test]

@@ -69,6 +69,20 @@ fn every_setting_has_both_names() {
 }
 
 #[test]
+fn a_port_that_another_program_has_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("ipam-config.yaml");
+    std::fs::write(&config, "ipam-config: {systems: [nodes]}").unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let watch =
+        ["reconcile", "--watch", "--apiserver", "http://127.0.0.1:1", "--health-probe-address", &address];
+    let (code, err) = said(&[&watch[..], &["--config", config.to_str().unwrap()]].concat(), &[]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains(&format!("cannot listen on {address}")) && err.contains("another program"), "{err}");
+}
+
+#[test]
 fn the_server_alone_is_enough_to_ask_it() {
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("ipam-config.yaml");
