@@ -2,7 +2,7 @@
 //! through.
 
 use crate::bed::accounts::ADMIN;
-use crate::bed::{self, Bed, Profile, eventually, rest};
+use crate::bed::{Bed, Profile, eventually, rest};
 use crate::scenario::mipam;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -10,11 +10,15 @@ use std::time::Duration;
 const NETWORK: &str = "10.1.0.0/30,10.1.9.1,10.1.9.53";
 const GATE: &str = "machine-controller.kubermatic.io/initializers";
 
-fn policy(bed: &Bed) {
+/// A server of the test's own with the policy on it. A server stops hearing of figures for good when it sees that its last
+/// policy about them has gone, so that a policy that is made again where a wipe removed another may never see any.
+fn bed_with_policy() -> Bed {
+    let bed = Bed::with(Profile::Own);
     bed.namespace("mipam-system");
     let manifest =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests/kubermatic-admission.yaml");
     bed.create(&std::fs::read_to_string(manifest).unwrap());
+    bed
 }
 
 fn machine(name: &str) -> Value {
@@ -69,8 +73,7 @@ fn until(seconds: i64) -> String {
 
 #[test]
 fn a_machine_is_refused_while_no_address_is_free_and_the_figures_are_young() {
-    let bed = bed::shared(Profile::Own).lock();
-    policy(&bed);
+    let bed = bed_with_policy();
     assert!(lets_through(&bed, &machine("probe")), "without figures everything is let through");
 
     for name in ["w-0", "w-1"] {
@@ -130,8 +133,7 @@ fn a_machine_is_refused_while_no_address_is_free_and_the_figures_are_young() {
 
 #[test]
 fn the_policy_looks_at_the_pools_that_a_machine_can_use() {
-    let bed = bed::shared(Profile::Own).lock();
-    policy(&bed);
+    let bed = bed_with_policy();
     bed.create(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "mipam-status", "namespace": "mipam-system" },
         "data": {
