@@ -147,7 +147,10 @@ pub async fn look_again(
 
 /// The uids of all objects that addresses are given to.
 fn listed(observed: &Observed) -> HashSet<&str> {
-    systems::owners().into_iter().flat_map(|kind| observed.list(kind)).map(Listed::uid).collect()
+    let lists: Vec<&[Listed]> = systems::owners().into_iter().map(|kind| observed.list(kind)).collect();
+    let mut uids = HashSet::with_capacity(lists.iter().map(|list| list.len()).sum());
+    uids.extend(lists.into_iter().flatten().map(Listed::uid));
+    uids
 }
 
 /// Lists once more what came from a cache that may be older than this; and whether that has shown anything new.

@@ -139,7 +139,7 @@ pub struct Holding {
     /// Whose it is; `None` where nobody that mipam serves is known to hold it (a Node, say).
     pub holder: Option<Holder>,
     /// Objects of other kinds that stand for the same thing: the machine of a Node.
-    pub stands_for: Option<String>,
+    pub stands_for: Option<Arc<str>>,
     /// How its pools are found, which tells the network; `None`: unknown, so it counts in every network.
     pub pools: Option<PoolChoice>,
     /// Whether it is recorded in the ledger where it lies in a pool.
@@ -262,7 +262,7 @@ pub struct Survey {
     /// Whom people know an owner by, where that is not itself.
     pub known: BTreeMap<Arc<Owner>, Holder>,
     /// Nodes by name, with the machines that say they are them.
-    pub nodes: Vec<(Box<str>, Box<str>)>,
+    pub nodes: Vec<(Arc<str>, Arc<str>)>,
     /// Owners that are served and have all they need.
     pub settled: Vec<Arc<Owner>>,
     /// What a person should know although nothing is wrong with any object.
@@ -292,6 +292,26 @@ impl Survey {
         self.notices.extend(other.notices);
     }
 
+    /// Adds the same again that was said about other objects before.
+    pub fn repeat(&mut self, other: &Self) {
+        self.pools.extend_from_slice(&other.pools);
+        self.block_pools.extend_from_slice(&other.block_pools);
+        self.taken.extend_from_slice(&other.taken);
+        self.claims.extend_from_slice(&other.claims);
+        self.holdings.extend_from_slice(&other.holdings);
+        self.chores.extend_from_slice(&other.chores);
+        self.openings.extend_from_slice(&other.openings);
+        self.others.extend_from_slice(&other.others);
+        self.listed.extend_from_slice(&other.listed);
+        self.pending.extend_from_slice(&other.pending);
+        self.problems.extend_from_slice(&other.problems);
+        self.known.extend(other.known.iter().map(|(owner, holder)| (owner.clone(), holder.clone())));
+        self.nodes.extend_from_slice(&other.nodes);
+        self.settled.extend_from_slice(&other.settled);
+        self.warnings.extend_from_slice(&other.warnings);
+        self.notices.extend_from_slice(&other.notices);
+    }
+
     /// Without room for more: it is kept for long.
     #[must_use]
     pub fn fitted(mut self) -> Self {
@@ -310,11 +330,11 @@ impl Survey {
         if unnamed.peek().is_none() {
             return;
         }
-        let machines: BTreeMap<&str, &str> =
-            self.nodes.iter().map(|(node, machine)| (&**node, &**machine)).collect();
+        let machines: BTreeMap<&str, &Arc<str>> =
+            self.nodes.iter().map(|(node, machine)| (&**node, machine)).collect();
         for holding in unnamed {
             let node = holding.seen_on.name.as_str();
-            holding.stands_for = Some(machines.get(node).copied().unwrap_or(node).to_owned());
+            holding.stands_for = Some(machines.get(node).map_or_else(|| node.into(), |m| (*m).clone()));
         }
     }
 }

@@ -53,7 +53,7 @@ impl Surveys {
                 for object in observed.list(kind) {
                     let ask = || system.survey_one(kind, &object.glance(), config);
                     match this {
-                        Some(this) => all.append(this.said(object, ask).clone()),
+                        Some(this) => all.repeat(this.said(object, ask)),
                         None => all.append(ask()),
                     }
                 }

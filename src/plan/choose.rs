@@ -295,7 +295,8 @@ impl<'a> Chooser<'a> {
             self.held(owner, w, family).min_by_key(|a| (!usable(a), !self.settled(a))).map(|a| &a.slot)
         };
         let carried = |a: &Allocation| {
-            self.in_use.contains_key(&a.slot) || claim.presets.iter().any(|p| p.address == a.slot.address)
+            self.in_use.on(&a.slot).next().is_some()
+                || claim.presets.iter().any(|p| p.address == a.slot.address)
         };
         if let Some(spare) = self.spare(owner, family).find(|a| {
             let own = claim.wishes.iter().any(|w| best(w) == Some(&a.slot));
@@ -372,7 +373,7 @@ impl<'a> Chooser<'a> {
     fn mark_surplus(&self, claim: &Claim, picks: &[Pick], decision: &mut Decision) {
         for (_, allocation) in self.records.held_by(&claim.owner) {
             let wanted = picks.iter().any(|p| p.slot == allocation.slot);
-            let carried = self.in_use.get(&allocation.slot).into_iter().flatten();
+            let carried = self.in_use.on(&allocation.slot);
             let carried = carried.filter_map(|h| h.holder.as_ref()).any(|h| h.owner.same(&claim.owner));
             // What it carries may be from pools that only another configuration has.
             let carried = carried || claim.presets.iter().any(|p| p.address == allocation.slot.address);

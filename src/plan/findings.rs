@@ -6,11 +6,19 @@ use crate::ledger::Change;
 use crate::model::{
     Adopt, Allocation, Holder, Holding, Network, Owner, Pool, PoolChoice, Problem, Seconds, Slot, Standing,
 };
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Addresses seen in use, with all that were seen on them.
-pub(super) type InUse<'a> = BTreeMap<Slot, Vec<&'a Holding>>;
+/// Addresses seen in use, with all that were seen on them, sorted by address.
+pub(super) struct InUse<'a>(Vec<(Slot, &'a Holding)>);
+
+impl<'a> InUse<'a> {
+    /// All that were seen on one.
+    pub(super) fn on(&self, slot: &Slot) -> impl Iterator<Item = &'a Holding> {
+        let from = self.0.partition_point(|(at, _)| at < slot);
+        let to = from + self.0[from..].partition_point(|(at, _)| at == slot);
+        self.0[from..to].iter().map(|(_, holding)| *holding)
+    }
+}
 
 /// Blocks and adopts what is in use, and reports what is wrong with it.
 pub(super) fn occupy<'a>(
@@ -19,7 +27,7 @@ pub(super) fn occupy<'a>(
     board: &mut Board<'_>,
     decision: &mut Decision,
 ) -> InUse<'a> {
-    let mut in_use: InUse<'a> = BTreeMap::new();
+    let mut in_use = Vec::with_capacity(world.holdings.len());
     for holding in world.holdings {
         let networks = counted(world, holding);
         // Where it may be in several, the one in which it is recorded is the one that it is in.
@@ -31,16 +39,18 @@ pub(super) fn occupy<'a>(
             if !known_elsewhere {
                 adopt(world, holding, &slot, records, decision);
             }
-            in_use.entry(slot).or_default().push(holding);
+            in_use.push((slot, holding));
         }
     }
-    for (slot, seen) in &in_use {
-        report(slot, seen, world, records, decision);
+    // Those that were seen on one stay in their order.
+    in_use.sort_by(|a, b| a.0.cmp(&b.0));
+    for seen in in_use.chunk_by(|a, b| a.0 == b.0) {
+        report(&seen[0].0, seen, world, records, decision);
     }
+    let in_use = InUse(in_use);
     for allocation in world.ledger.addresses() {
         out_of_range(allocation, world, records, decision);
-        let in_ledger_only = !in_use.contains_key(&allocation.slot);
-        if in_ledger_only && allocation.holders.len() > 1 {
+        if allocation.holders.len() > 1 && in_use.on(&allocation.slot).next().is_none() {
             report(&allocation.slot, &[], world, records, decision);
         }
     }
@@ -157,13 +167,20 @@ pub(super) fn rests(allocation: &Allocation, now: Seconds) -> bool {
     }
 }
 
-fn report(slot: &Slot, seen: &[&Holding], world: World<'_>, records: &Records<'_>, decision: &mut Decision) {
+fn report(
+    slot: &Slot,
+    seen: &[(Slot, &Holding)],
+    world: World<'_>,
+    records: &Records<'_>,
+    decision: &mut Decision,
+) {
     // Nearly always: it is where the ledger has it, and nowhere else.
-    if let [Holding { holder: Some(one), .. }] = seen
+    if let [(_, Holding { holder: Some(one), .. })] = seen
         && records.at(slot).is_none_or(|a| a.holders.iter().all(|h| h.owner.same(&one.owner)))
     {
         return;
     }
+    let seen: Vec<&Holding> = seen.iter().map(|(_, holding)| *holding).collect();
     let recorded = records.at(slot).filter(|a| !matches!(a.standing, Standing::Cooling { .. }));
     let live = |a: &Allocation, h: &Holder| !world.gone.contains(&h.owner) && !records.lost(h, a, world);
     let recorded = recorded.iter().flat_map(|a| a.holders.iter().filter(|h| live(a, h)));

@@ -10,7 +10,7 @@ impl Chooser<'_> {
     /// Has somebody else come to have this address too? Then it is not given to an owner that waits for it.
     pub(super) fn shared(&self, owner: &Owner, allocation: &Allocation) -> bool {
         let other = |h: &Holder| !h.owner.same(owner) && !self.gone(h);
-        let seen = self.in_use.get(&allocation.slot).into_iter().flatten();
+        let seen = self.in_use.on(&allocation.slot);
         let mut seen = seen.filter(|h| h.adopt != Adopt::IfFree).filter_map(|h| h.holder.as_ref());
         allocation.holders.iter().any(other) || seen.any(other)
     }
@@ -47,7 +47,7 @@ impl Chooser<'_> {
             if let Some(other) = live.map(|h| &h.owner).find(|o| !o.same(owner)) {
                 return Some(format!("{other} holds it"));
             }
-            let seen = self.in_use.get(&slot).into_iter().flatten();
+            let seen = self.in_use.on(&slot);
             let in_use = seen.filter(|h| h.adopt != Adopt::IfFree).find(|holding| match &holding.holder {
                 Some(holder) => !holder.owner.same(owner),
                 None => !stands_for(holding, owner),
@@ -141,7 +141,7 @@ impl Chooser<'_> {
         }
         // A Node that still shows the address is no obstacle for the machine that it is, or was.
         let own_or_past = entry.is_some_and(|e| e.holders.iter().any(|h| h.owner.same_name(owner)));
-        let seen = self.in_use.get(slot).into_iter().flatten().find(|holding| match &holding.holder {
+        let seen = self.in_use.on(slot).find(|holding| match &holding.holder {
             Some(holder) => !holder.owner.same(owner),
             None => !own_or_past,
         });

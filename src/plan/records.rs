@@ -5,9 +5,8 @@ use super::release::{FORCED_REST, rest};
 use super::{Board, Decision, Scope, World};
 use crate::addr::Family;
 use crate::ledger::Change;
-use crate::model::{
-    Adopt, Allocation, Claim, Gate, Holder, Holding, Owner, PoolChoice, Problem, Slot, Standing,
-};
+use crate::model::{Adopt, Allocation, Gate, Holder, Holding, Owner, PoolChoice, Problem, Slot, Standing};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,40 +26,54 @@ pub(super) struct Records<'a> {
     moved: BTreeMap<Slot, &'a Owner>,
 }
 
-/// Owners that wait, owners that were seen, and what was seen on whom, each sorted.
-#[derive(Default)]
+/// Owners that wait, owners that were seen, and what was seen on whom, each sorted. What few entries ask for is worked
+/// out when the first one does.
 struct Wishes<'a> {
+    world: World<'a>,
     waiting: Vec<&'a Owner>,
     /// Owners that were served and have lost an address: nobody can tell which one it was.
     wiped: Vec<&'a Owner>,
-    seen: Vec<&'a Owner>,
-    /// Which devices have an address that mipam has given them, and of which family.
-    equipped: Vec<(&'a Holder, Family)>,
     in_use: Vec<IpAddr>,
+    seen: OnceCell<Vec<&'a Owner>>,
+    equipped: OnceCell<Vec<(&'a Holder, Family)>>,
 }
 
 impl<'a> Wishes<'a> {
     fn of(world: World<'a>) -> Self {
-        if world.ledger.allocations().is_empty() {
-            return Self::default();
-        }
-        let (open, closed): (Vec<&Claim>, Vec<&Claim>) =
-            world.claims.iter().partition(|c| c.gate == Gate::Open);
-        let held = || world.holdings.iter().filter_map(|h| Some((h.holder.as_ref()?, h.address)));
-        // What only a status shows is on no device: who reports it may have another address.
-        let carried = world.holdings.iter().filter(|h| h.adopt != Adopt::No);
+        // Nobody asks where nothing is recorded.
+        let asked = !world.ledger.allocations().is_empty();
+        let of_gate = |open: bool| {
+            let those = world.claims.iter().filter(move |c| asked && (c.gate == Gate::Open) == open);
+            sorted(those.map(|c| &*c.owner))
+        };
         Self {
-            waiting: sorted(closed.into_iter().map(|c| &*c.owner)),
-            wiped: sorted(open.into_iter().map(|c| &*c.owner)),
-            seen: sorted(held().map(|(holder, _)| &*holder.owner)),
-            equipped: sorted(
-                carried
-                    .filter_map(|h| Some((h.holder.as_ref()?, h.address)))
-                    .filter(|(holder, address)| world.ledger.of_address(*address).any(|a| gives(a, holder)))
-                    .map(|(holder, address)| (holder, Family::of(address))),
-            ),
-            in_use: sorted(world.holdings.iter().map(|h| h.address)),
+            world,
+            waiting: of_gate(false),
+            wiped: of_gate(true),
+            in_use: sorted(world.holdings.iter().filter(|_| asked).map(|h| h.address)),
+            seen: OnceCell::new(),
+            equipped: OnceCell::new(),
         }
+    }
+
+    /// Was anything seen on this owner?
+    fn has_seen(&self, owner: &Owner) -> bool {
+        let holders = || self.world.holdings.iter().filter_map(|h| Some(&*h.holder.as_ref()?.owner));
+        self.seen.get_or_init(|| sorted(holders())).binary_search(&owner).is_ok()
+    }
+
+    /// Has the device an address of the family that mipam has given it?
+    fn has_equipped(&self, holder: &Holder, family: Family) -> bool {
+        // What only a status shows is on no device: who reports it may have another address.
+        let carried = || {
+            let carried = self.world.holdings.iter().filter(|h| h.adopt != Adopt::No);
+            carried.filter_map(|h| Some((h.holder.as_ref()?, h.address)))
+        };
+        let given = |(holder, address): &(&Holder, IpAddr)| {
+            self.world.ledger.of_address(*address).any(|a| gives(a, holder))
+        };
+        let equipped = || sorted(carried().filter(given).map(|(h, address)| (h, Family::of(address))));
+        self.equipped.get_or_init(equipped).binary_search(&(holder, family)).is_ok()
     }
 }
 
@@ -242,7 +255,7 @@ impl<'a> Records<'a> {
             && allocation.holders.iter().map(|h| &*h.owner).all(|owner| {
                 scope.serves(owner)
                     && wishes.waiting.binary_search(&owner).is_err()
-                    && (!surplus || wishes.seen.binary_search(&owner).is_ok())
+                    && (!surplus || wishes.has_seen(owner))
                     && (!surplus || wishes.wiped.binary_search(&owner).is_err())
             })
     }
@@ -258,7 +271,7 @@ impl<'a> Records<'a> {
             && allocation.holders.iter().all(|holder| {
                 scope.serves(&holder.owner)
                     && wishes.waiting.binary_search(&&*holder.owner).is_err()
-                    && wishes.equipped.binary_search(&(holder, family)).is_ok()
+                    && wishes.has_equipped(holder, family)
             })
     }
 

@@ -108,7 +108,7 @@ fn note(
     match parse_address(text.split('/').next().unwrap_or_default()) {
         Ok(address) => survey.holdings.push(Holding {
             address,
-            stands_for: stands_for.map(str::to_owned),
+            stands_for: stands_for.map(Into::into),
             seen_on,
             holder: None,
             pools: None,
@@ -130,7 +130,7 @@ fn annotated_machine(node: &Object) -> Option<String> {
 }
 
 /// The Nodes that a machine says it is, with its name.
-pub(super) fn nodes_of(machine: &Object) -> Vec<(Box<str>, Box<str>)> {
+pub(super) fn nodes_of(machine: &Object) -> Vec<(Arc<str>, Arc<str>)> {
     let nodes = ["/spec/metadata/name", "/status/nodeRef/name"].into_iter();
     nodes.filter_map(|at| machine.text(at)).map(|node| (node.into(), machine.name().into())).collect()
 }

@@ -68,11 +68,11 @@ fn orphan(object: &Object, index: &Index<'_>, survey: &mut Survey) -> bool {
 }
 
 /// The machine that a claim was made for.
-fn made_for(claim: &Object) -> Option<String> {
+fn made_for(claim: &Object) -> Option<Arc<str>> {
     let owners = claim.array("/metadata/ownerReferences");
     let controller = owners.iter().find(|o| o.get("controller") == Some(&Value::Bool(true)));
     let owner = controller.or(owners.first())?;
-    owner.get("name").and_then(Value::as_str).map(str::to_owned)
+    owner.get("name").and_then(Value::as_str).map(Into::into)
 }
 
 /// Gives a claim its address: the claim's finalizer, the record, the claim's status. Where there is a record already,

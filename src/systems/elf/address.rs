@@ -36,7 +36,7 @@ pub(super) fn survey(object: &Object, index: &Index<'_>, survey: &mut Survey) {
         address,
         seen_on,
         holder: claim.map(|c| Holder { owner: Owner::of(NAME, IP_CLAIM, c), device: "".into() }),
-        stands_for: whose.map(|w| w.name),
+        stands_for: whose.map(|w| w.name.into()),
         pools: index.pool_of(object).map(|p| index.parsed(p).choice()),
         adopt: match claim {
             Some(_) => Adopt::Alone,

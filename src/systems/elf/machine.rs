@@ -315,7 +315,7 @@ fn holdings(object: &Object, index: &Index<'_>, survey: &mut Survey) {
             address,
             seen_on: seen_on.clone(),
             holder,
-            stands_for: Some(object.name().to_owned()),
+            stands_for: Some(object.name().into()),
             pools: None,
             adopt: Adopt::No,
         }),

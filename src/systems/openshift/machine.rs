@@ -179,7 +179,7 @@ pub(super) fn holdings(
             address,
             seen_on: seen_on.clone(),
             holder: own(address).then_some(holder),
-            stands_for: claimed.then(|| object.name().to_owned()),
+            stands_for: claimed.then(|| object.name().into()),
             pools: None,
             adopt: Adopt::No,
         });

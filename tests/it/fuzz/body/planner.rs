@@ -157,7 +157,7 @@ fn holding(bytes: &mut Bytes<'_>, claims: &[Claim]) -> Holding {
     Holding {
         address: bytes.address(),
         seen_on: MACHINE.at(&owner.namespace, &owner.name).into(),
-        stands_for: (known.is_none() && bytes.one_in(2)).then(|| owner.name.to_string()),
+        stands_for: (known.is_none() && bytes.one_in(2)).then(|| (*owner.name).into()),
         holder: known,
         pools: bytes.one_in(2).then(|| choice(bytes)),
         adopt: *bytes.pick(&[Adopt::No, Adopt::IfFree, Adopt::Always, Adopt::Alone]),
