@@ -201,8 +201,7 @@ impl<'c> Cached<'c> {
         for (_, shelf) in of {
             match &answer {
                 Ok(now) => done(shelf, now),
-                Err(ClusterError::Conflict(_) | ClusterError::Exists(_)) => shelf.doubt(),
-                Err(_) => {}
+                Err(why) => shelf.refused(object, why),
             }
         }
         answer

@@ -110,7 +110,10 @@ impl Shelf {
             }
         };
         self.trouble = None;
-        self.heard = Some(Instant::now());
+        // A watch that was taken up again says how far it had come before: what has happened since is yet to be told.
+        if !matches!(&news, News::UpTo(version) if version.parse().ok() == self.at) {
+            self.heard = Some(Instant::now());
+        }
         match news {
             News::All(objects, version) => {
                 let fresh: BTreeMap<Place, Listed> =
@@ -193,9 +196,18 @@ impl Shelf {
         }
     }
 
-    /// A write was refused because of something newer.
-    pub(super) fn doubt(&mut self) {
-        self.doubted = self.at;
+    /// A write was refused because of something newer, which may have been told by now.
+    pub(super) fn refused(&mut self, written: &Object, why: &ClusterError) {
+        let known = self.objects.get(&place(written)).and_then(version);
+        let told = match (why, written.resource_version().parse::<u64>()) {
+            (ClusterError::Exists(_), _) => known.is_some(),
+            (ClusterError::Conflict(_), Ok(sent)) => known.is_some_and(|known| known > sent),
+            (ClusterError::Conflict(_), Err(_)) => false,
+            _ => true,
+        };
+        if !told {
+            self.doubted = self.at;
+        }
     }
 
     /// All changes up to now are known to whoever asks.
@@ -279,6 +291,45 @@ mod tests {
         assert!(shelf.own.is_empty() && shelf.owed.is_empty());
         shelf.wrote(&thing("b", 7, 2));
         assert_eq!(shelf.own.len(), 1);
+    }
+
+    #[test]
+    fn a_refused_write_is_no_reason_to_doubt_what_is_newer_by_now() {
+        let current = |shelf: &Shelf| matches!(shelf.standing(0), Standing::Current(_));
+        let (newer, there) = (ClusterError::Conflict("a".to_owned()), ClusterError::Exists("a".to_owned()));
+        let named = |name| Object(json!({ "metadata": { "namespace": "n", "name": name } }));
+        let mut shelf = Shelf::new(Feed::all(THING));
+        shelf.tell(Ok(News::All(vec![thing("a", 5, 1)], "6".to_owned())));
+        shelf.refused(&thing("a", 3, 1), &newer);
+        shelf.refused(&named("a"), &there);
+        assert!(current(&shelf), "what is newer is here");
+        for (version, (object, why)) in [
+            (8, ((*thing("a", 5, 1)).clone(), &newer)),
+            (9, ((*thing("c", 5, 1)).clone(), &newer)),
+            (10, (named("a"), &newer)),
+            (11, (named("b"), &there)),
+        ] {
+            shelf.refused(&object, why);
+            assert!(!current(&shelf), "there is something that nobody has told of: {version}");
+            shelf.tell(Ok(News::Now(thing("a", version, 1))));
+            assert!(current(&shelf));
+        }
+    }
+
+    #[test]
+    fn a_watch_that_is_taken_up_again_has_told_nothing_yet() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.unwrap().block_on(async {
+            let second = Duration::from_secs(1);
+            let mut shelf = Shelf::new(Feed::all(THING));
+            shelf.tell(Ok(News::All(vec![thing("a", 1, 1)], "2".to_owned())));
+            tokio::time::advance(second).await;
+            shelf.tell(Err(ClusterError::Other("cut".to_owned())));
+            shelf.tell(Ok(News::UpTo("2".to_owned())));
+            assert!(!shelf.heard_within(second));
+            shelf.tell(Ok(News::UpTo("3".to_owned())));
+            assert!(shelf.heard_within(second));
+        });
     }
 
     #[test]

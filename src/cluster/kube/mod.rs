@@ -87,6 +87,8 @@ impl KubeCluster {
         config.connect_timeout = Some(access.timeout);
         config.read_timeout = Some(access.timeout);
         config.write_timeout = Some(access.timeout);
+        // How long a connection was idle before is not held against the next answer.
+        config.reset_reader_on_write = true;
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let mut patient = config.clone();
         patient.read_timeout = None;
