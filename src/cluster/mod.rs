@@ -165,6 +165,13 @@ pub enum ClusterError {
     Other(String),
 }
 
+impl ClusterError {
+    /// Is it about one object, while others may well be written?
+    pub fn is_of_object(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Conflict(_) | Self::Exists(_) | Self::NotFound(_))
+    }
+}
+
 /// Why a list or a watch cannot go on: the server has forgotten the version that it began with.
 pub const EXPIRED: &str = "the list has expired";
 

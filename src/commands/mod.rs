@@ -23,8 +23,10 @@ use crate::model::Seconds;
 use crate::output::Printer;
 use crate::watch::probes;
 use context::Context;
+use std::future::Future;
 use std::io::ErrorKind;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs what was typed.
 pub fn run(cli: &Cli) -> ExitStatus {
@@ -67,6 +69,17 @@ async fn listen(flag: &str, address: &str) -> Result<TcpListener, Failure> {
                 failure.hint(format!("another program has that port: choose another one with {flag}"))
             }
             _ => failure.hint(format!("{flag} names an address of this host and a port, or only :PORT")),
+        }
+    })
+}
+
+/// Ready when whoever runs this process tells it to end. It counts from now on, whenever it is awaited.
+fn stop() -> Result<impl Future<Output = ()>, Failure> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
         }
     })
 }

@@ -1,13 +1,14 @@
 //! `mipam reconcile`: the pass.
 
 use super::context::Context;
-use super::{ExitStatus, Failure, watch};
+use super::{ExitStatus, Failure, stop, watch};
 use crate::apply::Changed;
 use crate::cli::{Format, Reconcile};
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError};
 use crate::config::Config;
 use crate::model::{ReconcileReport, Seconds};
+use crate::output::reconcile::Findings;
 use crate::output::{self, Printer};
 use crate::pass::Outcome;
 use std::fmt::Display;
@@ -16,6 +17,16 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     if command.watching.watch {
         return watch::run(context, command).await;
     }
+    // The first process of a container is not ended by a signal that it does not ask for.
+    let stop = stop()?;
+    tokio::select! {
+        ended = once(context, command) => ended,
+        () = stop => Err(Failure::error("told to end before all was done")
+            .hint("nothing is half done: run it again")),
+    }
+}
+
+async fn once(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
     let mode = match &command.out {
         Some(dir) => Mode::Out(dir.clone()),
         None if command.dry_run => Mode::ReadOnly,
@@ -36,17 +47,22 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     if command.diff {
         diff(context.printer, &outcome.changed)?;
     }
-    tell(context.printer, &outcome.report, command.dry_run)?;
+    tell(context.printer, &outcome.report, Findings::of(&outcome.report), command.dry_run)?;
     Ok(status(context.printer, &outcome))
 }
 
 /// The report: in the log, where that is for programs, and on stdout, unless it would only be the same for people.
-pub(super) fn tell(printer: &Printer, report: &ReconcileReport, dry_run: bool) -> std::io::Result<()> {
-    output::reconcile::log(report, printer, dry_run);
+pub(super) fn tell(
+    printer: &Printer,
+    report: &ReconcileReport,
+    findings: Findings<'_>,
+    dry_run: bool,
+) -> std::io::Result<()> {
+    output::reconcile::log(report, findings, printer, dry_run);
     if printer.logs_json() && matches!(printer.format, Format::Table | Format::Wide) {
         return Ok(());
     }
-    printer.data(&output::reconcile::render(report, printer.look(), dry_run))
+    printer.data(&output::reconcile::render(report, findings, printer.look(), dry_run))
 }
 
 /// The configuration, with what the options say.

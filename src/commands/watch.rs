@@ -1,17 +1,22 @@
 //! `mipam reconcile --watch`: one pass after the other, until it is told to end.
 
 use super::context::{Context, now};
-use super::{ExitStatus, Failure, listen, reconcile};
+use super::{ExitStatus, Failure, listen, reconcile, stop};
 use crate::cli::Reconcile;
-use crate::cluster::Cluster;
 use crate::cluster::dir::Mode;
+use crate::cluster::{Cluster, ClusterError};
 use crate::config::Config;
 use crate::model::{PendingLine, Problem, Seconds};
 use crate::observe::ObserveError;
+use crate::output::reconcile::Findings;
 use crate::pass::Outcome;
 use crate::plan::Scope;
 use crate::watch::{self, Host, Settings, probes};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -21,14 +26,24 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
     let options = &command.watching;
-    let cluster = context.cluster(Mode::ReadOnly).await?;
-    // What is wrong with the configuration is said before anything begins.
-    let config = reconcile::config(context, command, &*cluster).await?;
-    context.remark(&config);
-    let scope = context.scope(&config)?;
+    let mut stop = pin!(stop()?);
     let told = Arc::new(probes::Told::default());
-    told.unready(Some("nothing was read yet".to_owned()));
+    told.unready(Some("the configuration is not read yet".to_owned()));
     let listener = listen("--health-probe-address", &options.health_probe_address).await?;
+    let served = tokio::spawn(probes::serve(listener, told.clone()));
+    // What is wrong with the configuration is said before anything else begins.
+    let begin = async {
+        let cluster = context.cluster(Mode::ReadOnly).await?;
+        let config = reconcile::config(context, command, &*cluster).await?;
+        context.remark(&config);
+        let scope = context.scope(&config)?;
+        Ok::<_, Failure>((cluster, config, scope))
+    };
+    let (cluster, config, scope) = tokio::select! {
+        begun = begin => begun?,
+        () = &mut stop => return Ok(ExitStatus::Fine),
+        never = say_that_it_takes_long(context) => match never {},
+    };
     let settings = Settings {
         cluster: &*cluster,
         in_flight: usize::from(command.max_in_flight),
@@ -49,28 +64,20 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
         faulty: RefCell::default(),
         said: RefCell::default(),
         warned: RefCell::default(),
+        refused: RefCell::default(),
         told: told.clone(),
         failed: RefCell::default(),
     };
-    let served = tokio::spawn(probes::serve(listener, told));
-    watch::run(&settings, &watcher, stop()).await;
+    watch::run(&settings, &watcher, stop).await;
     served.abort();
     Ok(ExitStatus::Fine)
 }
 
-/// Ready when the process is told to end.
-async fn stop() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    if let Ok(mut term) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = interrupted => {}
-            _ = term.recv() => {}
-        }
-        return;
-    }
-    // Where that cannot be asked, there is nothing to wait for but the other.
-    let _ = interrupted.await;
+/// A server that does not answer is asked for minutes before that is an error.
+async fn say_that_it_takes_long(context: &Context<'_>) -> Infallible {
+    tokio::time::sleep(LOOK_AGAIN).await;
+    context.printer.aside("the API server has not said yet what the configuration is; it is asked again\n");
+    pending().await
 }
 
 /// What this process calls itself: the host, so that a person knows it, and a number that no other one has.
@@ -93,9 +100,11 @@ struct Watcher<'a> {
     /// What was last said about a configuration that cannot be used.
     faulty: RefCell<Option<String>>,
     /// What waited and what was wrong when that was last printed; `None` before the first pass, which is always told.
-    said: RefCell<Option<(Vec<PendingLine>, Vec<Problem>)>>,
+    said: RefCell<Option<(BTreeSet<PendingLine>, BTreeSet<Problem>)>>,
     /// What the last pass has warned of.
     warned: RefCell<Vec<String>>,
+    /// The writes that have failed in the last pass, and why.
+    refused: RefCell<BTreeSet<String>>,
     /// What the probes tell.
     told: Arc<probes::Told>,
     /// Why passes failed when that was last printed.
@@ -107,6 +116,14 @@ impl Watcher<'_> {
         let config = reconcile::config(self.context, self.command, self.cluster).await?;
         let scope = self.context.scope(&config)?;
         Ok((config, scope))
+    }
+
+    /// Says which writes failed, unless they did so before for the same reason.
+    fn say_failures(&self, failures: &[(String, ClusterError)]) {
+        let text = |(object, error): &(String, ClusterError)| format!("{object}: {error}");
+        let before = self.refused.replace(failures.iter().map(text).collect());
+        let new: Vec<_> = failures.iter().filter(|f| !before.contains(&text(f))).cloned().collect();
+        reconcile::failed(self.context.printer, &new);
     }
 }
 
@@ -160,20 +177,25 @@ impl Host for Watcher<'_> {
     fn ended(&self, outcome: &Outcome) {
         let printer = self.context.printer;
         outcome.notes.iter().for_each(|note| printer.note(note));
-        reconcile::failed(printer, &outcome.failures);
+        self.say_failures(&outcome.failures);
         self.failed.borrow_mut().take();
         let report = &outcome.report;
         let before = self.warned.replace(outcome.warnings.clone());
         let new = outcome.warnings.iter().filter(|warning| !before.contains(warning));
         new.for_each(|warning| printer.warn(warning));
-        let findings = Some((report.pending.clone(), report.problems.clone()));
+        let findings = (report.pending.iter().cloned().collect(), report.problems.iter().cloned().collect());
+        let before = self.said.replace(Some(findings));
+        let is_same = before == *self.said.borrow();
         let news = !report.allocated.is_empty() || !report.released.is_empty() || !report.claims.is_empty();
-        if !news && *self.said.borrow() == findings {
+        if !news && is_same {
             return;
         }
-        *self.said.borrow_mut() = findings;
+        let (waited, wrong) = before.unwrap_or_default();
+        let pending: Vec<_> = report.pending.iter().filter(|p| !waited.contains(p)).cloned().collect();
+        let problems: Vec<_> = report.problems.iter().filter(|p| !wrong.contains(p)).cloned().collect();
+        let findings = Findings { pending: &pending, problems: &problems };
         // A reader that has gone away has seen what it wanted, and a full disk must stop nobody's addresses.
-        if let Err(error) = reconcile::tell(printer, report, false) {
+        if let Err(error) = reconcile::tell(printer, report, findings, false) {
             printer.error(&format!("cannot print the report: {error}"));
         }
     }

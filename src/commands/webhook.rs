@@ -1,16 +1,16 @@
 //! `mipam webhook`: serves reviews of launcher pods until it is asked to stop.
 
 use super::context::{self, Context};
-use super::{ExitStatus, Failure, listen};
+use super::{ExitStatus, Failure, listen, stop};
 use crate::cli::Webhook;
 use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, Patient};
 use crate::webhook::own::{self, Place};
 use crate::webhook::server::{self, Options};
 use crate::webhook::tls::{Certificate, Files};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::signal::unix::{SignalKind, signal};
 
 /// How often files are looked at, and the Secret.
 const FILES: Duration = Duration::from_secs(1);
@@ -21,26 +21,23 @@ pub(super) async fn run(context: &Context<'_>, command: &Webhook) -> Result<Exit
         return Err(Failure::error("webhook answers the API server of a cluster, and --dir names files")
             .hint("leave --dir and MIPAM_DIR out"));
     }
+    let mut stop = pin!(stop()?);
     let cluster = context.cluster(Mode::ReadOnly).await?;
     let certificate = Arc::new(Certificate::default());
     let mut source = match (&command.tls_cert, &command.tls_key) {
         (Some(chain), Some(key)) => Source::Files(Files::new(chain, key)),
         _ => Source::Own(place(command)),
     };
-    source.refresh(&*cluster, &certificate).await.map_err(|why| {
+    let refreshed = tokio::select! {
+        refreshed = source.refresh(&*cluster, &certificate) => refreshed,
+        () = &mut stop => return Ok(ExitStatus::Fine),
+    };
+    refreshed.map_err(|why| {
         Failure::error(format!("there is no certificate to show: {why}"))
             .hint("name one with --tls-cert and --tls-key, or say --self-signed with the rights that the README lists")
     })?;
     let reviews = listen("--listen", &command.listen).await?;
     let health = listen("--health-probe-address", &command.health_probe_address).await?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let stop = async {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    };
     let options = Options {
         default_namespace: command.default_network_nad_namespace.clone(),
         timeout: command.review_timeout,

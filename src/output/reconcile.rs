@@ -5,11 +5,27 @@ use super::lines::{
     DRY_RUN, allocated, by_address, changed_claims, counted, object, owner, pending, problems,
 };
 use super::{Level, Printer};
-use crate::model::ReconcileReport;
+use crate::model::{PendingLine, Problem, ReconcileReport};
 use serde_json::json;
 
-/// The report as text; `dry_run` chooses the words of the summary.
-pub fn render(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
+/// What people are told of those who wait and of what is wrong: all of it, or what they have not been told yet.
+#[derive(Clone, Copy)]
+pub struct Findings<'a> {
+    /// Who waits.
+    pub pending: &'a [PendingLine],
+    /// What is wrong.
+    pub problems: &'a [Problem],
+}
+
+impl<'a> Findings<'a> {
+    /// All that a report has.
+    pub fn of(report: &'a ReconcileReport) -> Self {
+        Self { pending: &report.pending, problems: &report.problems }
+    }
+}
+
+/// The report as text; for programs it is whole, whatever people have been told. `dry_run` chooses the words of the summary.
+pub fn render(report: &ReconcileReport, told: Findings<'_>, look: Look, dry_run: bool) -> String {
     let names = || {
         let mut names: Vec<_> = report.allocated.iter().map(owner).collect();
         // An owner with several devices or families has as many lines, one after the other.
@@ -21,15 +37,15 @@ pub fn render(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
             allocated(&report.allocated, look),
             by_address("RELEASED", &report.released, look),
             changed_claims(&report.claims, look),
-            pending(&report.pending, look),
-            problems(&report.problems, look),
+            pending(told.pending, look),
+            problems(told.problems, look),
             summary(report, dry_run),
         ]
     })
 }
 
 /// The report for whoever collects logs: a line for each that got, lost or lacks something, and the sums at the end.
-pub fn log(report: &ReconcileReport, printer: &Printer, dry_run: bool) {
+pub fn log(report: &ReconcileReport, told: Findings<'_>, printer: &Printer, dry_run: bool) {
     if !printer.logs_json() {
         return;
     }
@@ -44,11 +60,11 @@ pub fn log(report: &ReconcileReport, printer: &Printer, dry_run: bool) {
         let message = format!("{claim} of VM {} was {}", line.claim.vm, line.change);
         printer.event(Level::Info, &message, line);
     }
-    for line in &report.pending {
+    for line in told.pending {
         let who = object(&line.kind, &line.namespace, &line.name);
         printer.event(Level::Warning, &format!("{who} waits: {}", line.message), line);
     }
-    for problem in &report.problems {
+    for problem in told.problems {
         printer.event(Level::Warning, &format!("{}: {}", problem.object, problem.message), problem);
     }
     let sums = json!({
@@ -85,9 +101,13 @@ mod tests {
     use super::*;
     use crate::cli::Format;
 
+    fn text(report: &ReconcileReport, look: Look, dry_run: bool) -> String {
+        render(report, Findings::of(report), look, dry_run)
+    }
+
     #[test]
     fn table() {
-        insta::assert_snapshot!(render(&reconcile(), look(Format::Table), false), @"
+        insta::assert_snapshot!(text(&reconcile(), look(Format::Table), false), @"
         SYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS
         openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23
         openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64
@@ -108,7 +128,7 @@ mod tests {
 
     #[test]
     fn wide_dry_run() {
-        insta::assert_snapshot!(render(&reconcile(), look(Format::Wide), true), @"
+        insta::assert_snapshot!(text(&reconcile(), look(Format::Wide), true), @"
         SYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS            NETWORK
         openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23  -
         openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64    -
@@ -131,7 +151,7 @@ mod tests {
     #[test]
     fn on_a_coloured_terminal_of_100_columns() {
         let look = Look { color: true, width: Some(100), ..Look::default() };
-        insta::assert_snapshot!(render(&reconcile(), look, false), @"
+        insta::assert_snapshot!(text(&reconcile(), look, false), @"
         \u{1b}[1mSYSTEM     KIND     NAMESPACE              NAME      DEVICE  POOL  ADDRESS\u{1b}[0m
         openshift  Machine  openshift-machine-api  worker-0  0       lab   192.168.101.65/23
         openshift  Machine  openshift-machine-api  worker-0  1       lab   fd00:101::65/64
@@ -153,8 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn people_are_told_what_they_do_not_know_and_programs_all() {
+        let (report, known) = (reconcile(), Findings { pending: &[], problems: &[] });
+        let people = render(&report, known, look(Format::Table), false);
+        assert!(!people.contains("PoolExhausted") && people.contains("1 pending, 1 problem"), "{people}");
+        let all = look(Format::Json);
+        assert_eq!(render(&report, known, all, false), text(&report, all, false));
+    }
+
+    #[test]
     fn names_each_owner_once() {
-        insta::assert_snapshot!(render(&reconcile(), look(Format::Name), false), @"
+        insta::assert_snapshot!(text(&reconcile(), look(Format::Name), false), @"
         Machine/openshift-machine-api/worker-0
         Machine/openshift-machine-api/worker-1
         ");
@@ -166,7 +195,7 @@ mod tests {
         report.allocated.push(reconcile().allocated[0].clone());
         report.pending = reconcile().pending;
         report.problems = reconcile().problems;
-        insta::assert_snapshot!(render(&report, look(Format::Json), false), @r#"
+        insta::assert_snapshot!(text(&report, look(Format::Json), false), @r#"
         {
           "apiVersion": "mipam.io/v1",
           "kind": "ReconcileReport",
@@ -206,7 +235,7 @@ mod tests {
           "writes": 0
         }
         "#);
-        insta::assert_snapshot!(render(&report, look(Format::Yaml), false), @r#"
+        insta::assert_snapshot!(text(&report, look(Format::Yaml), false), @r#"
         apiVersion: mipam.io/v1
         kind: ReconcileReport
         allocated:
@@ -239,11 +268,11 @@ mod tests {
 
     #[test]
     fn nothing_to_do() {
-        insta::assert_snapshot!(render(&nothing_to_reconcile(), look(Format::Table), false), @"0 allocated, 0 kept, 0 released, 0 pending, 0 problems (1 read, 0 writes)");
-        insta::assert_snapshot!(render(&nothing_to_reconcile(), look(Format::Table), true), @"
+        insta::assert_snapshot!(text(&nothing_to_reconcile(), look(Format::Table), false), @"0 allocated, 0 kept, 0 released, 0 pending, 0 problems (1 read, 0 writes)");
+        insta::assert_snapshot!(text(&nothing_to_reconcile(), look(Format::Table), true), @"
         0 would be allocated, 0 kept, 0 would be released, 0 pending, 0 problems (1 read, 0 writes)
         dry run: nothing was written
         ");
-        assert_eq!(render(&nothing_to_reconcile(), look(Format::Name), false), "");
+        assert_eq!(text(&nothing_to_reconcile(), look(Format::Name), false), "");
     }
 }

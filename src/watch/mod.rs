@@ -28,7 +28,7 @@ use crate::pass::{Memory, Outcome, Pass, Silent};
 use crate::plan::{self, Scope};
 use crate::systems;
 use announce::Announcer;
-use due::{Due, Ended};
+use due::{Due, Ended, Wait};
 use election::Election;
 use fence::Fenced;
 use futures_util::future::join4;
@@ -204,6 +204,8 @@ impl<H: Host> Loop<'_, H> {
     async fn passes(&self) {
         let mut config = None;
         let mut next = Instant::now();
+        // Before that no change counts.
+        let mut earliest = next;
         let mut led = None;
         let mut forgotten = Instant::now();
         while !self.stopping.get() {
@@ -224,18 +226,21 @@ impl<H: Host> Loop<'_, H> {
             }
             self.judge(leads);
             let Some((config, scope)) = config.as_ref().filter(|_| leads && self.cache.is_begun()) else {
-                self.rest(Instant::now() + TICK, leads).await;
+                self.rest(earliest, Instant::now() + TICK, leads).await;
                 continue;
             };
-            if Instant::now() >= next || self.cache.is_stirred() {
+            let now = Instant::now();
+            if now >= next || now >= earliest && self.cache.is_stirred() {
                 if forgotten.elapsed() >= self.settings.resync {
                     self.cache.forget();
                     forgotten = Instant::now();
                 }
-                next = Instant::now() + self.pass(config, scope).await;
+                let wait = self.pass(config, scope).await;
+                let ended = Instant::now();
+                (earliest, next) = (ended + wait.least, ended + wait.most);
                 self.judge(leads);
             }
-            self.rest(next.min(Instant::now() + TICK), leads).await;
+            self.rest(earliest, next.min(Instant::now() + TICK), leads).await;
         }
     }
 
@@ -251,8 +256,8 @@ impl<H: Host> Loop<'_, H> {
         });
     }
 
-    /// Waits until there may be something to do.
-    async fn rest(&self, until: Instant, leads: bool) {
+    /// Waits until there may be something to do; for changes not before `earliest`.
+    async fn rest(&self, earliest: Instant, until: Instant, leads: bool) {
         let taken = async {
             match self.election {
                 Some(election) if !leads => election.led().await,
@@ -261,7 +266,10 @@ impl<H: Host> Loop<'_, H> {
         };
         let stirred = async {
             match (leads, self.cache.is_begun()) {
-                (true, true) => self.cache.stirred().await,
+                (true, true) => {
+                    sleep_until(earliest).await;
+                    self.cache.stirred().await;
+                }
                 (_, false) => self.cache.begun().await,
                 (false, true) => pending().await,
             }
@@ -287,8 +295,8 @@ impl<H: Host> Loop<'_, H> {
         self.election.filter(|election| !election.leads()).and_then(Election::trouble)
     }
 
-    /// One pass; how long to wait for the next one, where nothing happens before.
-    async fn pass(&self, config: &Config, scope: &Scope) -> Duration {
+    /// One pass; how long to wait for the next one.
+    async fn pass(&self, config: &Config, scope: &Scope) -> Wait {
         let begun = Instant::now();
         let traffic = self.cluster.traffic();
         let (before, conflicts) = (traffic.counts(), traffic.conflicts());
@@ -312,6 +320,7 @@ impl<H: Host> Loop<'_, H> {
         metrics.requests(after.0 - before.0, after.1 - before.1, traffic.conflicts() - conflicts);
         // Whatever failed because this process may not write any more is the next one's to do.
         let lost = self.stopping.get() || !self.leads();
+        let mut refused = false;
         let (ended, wake) = match outcome {
             Err(error) => {
                 if !lost {
@@ -323,11 +332,14 @@ impl<H: Host> Loop<'_, H> {
             Ok(mut outcome) => {
                 outcome.report.reads -= before.0;
                 outcome.report.writes -= before.1;
-                let failure = outcome.failures.first().map(|(object, error)| format!("{object}: {error}"));
-                let ended = match (&failure, outcome.changed.is_empty()) {
-                    (Some(_), _) => Ended::Failed,
-                    (None, false) => Ended::Changed,
-                    (None, true) => Ended::Idle,
+                // An object that is refused is that object's trouble, not that of this process.
+                let mut ours = outcome.failures.iter().filter(|(_, error)| !error.is_of_object());
+                let failure = ours.next().map(|(object, error)| format!("{object}: {error}"));
+                refused = failure.is_none();
+                let ended = match (outcome.failures.is_empty(), outcome.changed.is_empty()) {
+                    (false, _) => Ended::Failed,
+                    (true, false) => Ended::Changed,
+                    (true, true) => Ended::Idle,
                 };
                 if !lost {
                     *self.failure.borrow_mut() = failure;
@@ -340,13 +352,15 @@ impl<H: Host> Loop<'_, H> {
         };
         let result = match ended {
             Ended::Failed if lost => "held back",
+            Ended::Failed if refused => "refused",
             Ended::Failed => "failed",
             Ended::Changed => "changed",
             Ended::Idle => "idle",
         };
-        metrics.pass(result, begun.elapsed());
+        let took = begun.elapsed();
+        metrics.pass(result, took);
         let mut due = self.due.get();
-        let wait = due.after(ended, wake);
+        let wait = due.after(ended, took, wake);
         self.due.set(due);
         wait
     }

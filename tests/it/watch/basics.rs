@@ -113,6 +113,22 @@ fn what_keeps_machines_waiting_is_said_once_though_nothing_is_done() {
 }
 
 #[test]
+fn who_waits_is_not_said_again_because_somebody_else_waits_too() {
+    let bed = bed::shared(Profile::Own).lock();
+    let stage = Stage::new(&bed);
+    stage.configure("10.0.0.1-10.0.0.1");
+    let watcher = stage.start(&["-o", "table", "--log-format", "json"]).ready();
+    for count in 2..5 {
+        stage.create(if count == 2 { 0..2 } else { count - 1..count });
+        let waits = format!("m-{:05} waits", count - 1);
+        until("it is said who waits", || watcher.stderr().contains(&waits));
+    }
+    let stderr = watcher.stderr();
+    watcher.stop_well();
+    assert_eq!(stderr.matches(" waits: ").count(), 3, "{stderr}");
+}
+
+#[test]
 fn logs_for_programs_say_what_was_done() {
     let bed = bed::shared(Profile::Own).lock();
     let stage = Stage::new(&bed);

@@ -1,6 +1,7 @@
 //! `mipam reconcile --watch` on a real API server.
 
 mod basics;
+mod begin;
 mod cut;
 mod gone;
 mod leaders;
