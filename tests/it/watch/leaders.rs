@@ -2,6 +2,7 @@
 
 use super::{Stage, Watcher, until, within};
 use crate::bed::{self, Profile};
+use crate::deploy::rights;
 use std::time::{Duration, Instant};
 
 pub(super) const TERMS: [&str; 6] = [
@@ -16,8 +17,13 @@ pub(super) const TERMS: [&str; 6] = [
 /// Lease duration, retry period, and what a busy machine adds.
 const TAKEOVER: Duration = Duration::from_secs(4 + 1 + 6);
 
-fn two<'b>(stage: &Stage<'b>) -> (Watcher, Watcher) {
-    let first = stage.start(&TERMS).ready();
+fn two(stage: &Stage) -> (Watcher, Watcher) {
+    beside(stage, stage.start(&TERMS))
+}
+
+/// This one, at work, and another one that stands by.
+fn beside(stage: &Stage, first: Watcher) -> (Watcher, Watcher) {
+    let first = first.ready();
     until("the first is at work", || first.metric("mipam_leader") == Some(1.0));
     let second = stage.start(&TERMS).ready();
     assert_eq!(second.metric("mipam_leader"), Some(0.0), "the second stands by, and is ready");
@@ -47,21 +53,33 @@ fn a_leader_that_is_killed_in_a_burst_is_replaced() {
 
 #[test]
 fn a_leader_that_is_paused_past_its_lease_writes_nothing_when_it_wakes() {
+    const ACCOUNT: &str = "mipam";
+    const MACHINES: usize = 300;
     let bed = bed::shared(Profile::Own).lock();
     let stage = Stage::new(&bed);
-    let (first, second) = two(&stage);
-    stage.create(0..100);
+    // An account of its own tells the server's log whose writes are whose.
+    let watching = include_str!("../../../manifests/chart/rbac/watch/watch.yaml");
+    [rights::granted(), watching.to_owned()].iter().for_each(|text| bed.grant(ACCOUNT, text));
+    let own = bed.kubeconfig(ACCOUNT);
+    let few = [&TERMS[..], &["--max-in-flight", "4"]].concat();
+    let (first, second) = beside(&stage, Watcher::start(stage.dir.path(), &own, &stage.config, &few));
+    stage.create(0..MACHINES);
     until("some are served", || !stage.addresses().is_empty());
     first.signal("STOP");
+    assert!(stage.addresses().len() < MACHINES / 2, "it has much to do yet");
     within("the second takes over", TAKEOVER, || second.metric("mipam_leader") == Some(1.0));
-    stage.create(100..150);
+    let mark = bed.mark();
+    stage.create(MACHINES..MACHINES + 50);
     first.signal("CONT");
     until("the first stands by", || first.metric("mipam_leader") == Some(0.0));
-    until("all are served", || stage.addresses().len() == 150);
+    until("all are served", || stage.addresses().len() == MACHINES + 50);
+    // What was on its way when it was paused arrives late, and meets the ledger's and the objects' versions.
+    let late = bed.writes_since(mark, ACCOUNT);
+    assert!(late.len() <= 4, "{late:?}");
     // What the first has seen is not so any more, and no alert may go by it.
     let used = "mipam_pool_used{pool=\"lab\",system=\"config\"}";
     assert_eq!(first.metric(used), None);
-    until("the second tells of all", || second.metric(used) == Some(150.0));
+    until("the second tells of all", || second.metric(used) == Some(350.0));
     assert!(second.metric("mipam_leader") == Some(1.0), "{}", second.stderr());
     first.stop_well();
     second.stop_well();
