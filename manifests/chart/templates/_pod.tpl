@@ -17,13 +17,12 @@ securityContext:
   capabilities: {drop: [ALL]}
   readOnlyRootFilesystem: true
 {{- end }}
+{{/* The image says as which user, or OpenShift does, which refuses any other. */}}
 {{- define "mipam.pod" -}}
 serviceAccountName: mipam
 automountServiceAccountToken: true
 securityContext:
   runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
   seccompProfile: {type: RuntimeDefault}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{ toJson . }}

@@ -8,33 +8,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn manifests() -> PathBuf {
+pub(super) fn manifests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("manifests")
 }
 
 /// Objects by kind, namespace and name.
-type Objects = BTreeMap<(String, String, String), Value>;
+pub(super) type Objects = BTreeMap<(String, String, String), Value>;
 
-fn objects(yaml: &str) -> Objects {
+pub(super) fn objects(yaml: &str) -> Objects {
     let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
     let place =
         |o: &Value| (text(&o["kind"]), text(&o["metadata"]["namespace"]), text(&o["metadata"]["name"]));
     documents(yaml).into_iter().map(|o| (place(&o), o)).collect()
 }
 
-fn ran(output: &Output) -> String {
+pub(super) fn ran(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-fn helm(words: &[&str]) -> Output {
+pub(super) fn helm(words: &[&str]) -> Output {
     let home = tempfile::tempdir().unwrap();
     let mut helm = Command::new(locate(&HELM));
     helm.args(["template", "mipam"]).arg(manifests().join("chart")).args(["--kube-version", "1.36.0"]);
     helm.args(words).env("HOME", home.path()).output().unwrap()
 }
 
-fn kustomize(folder: &Path) -> String {
+pub(super) fn kustomize(folder: &Path) -> String {
     ran(&Command::new(locate(&KUSTOMIZE)).arg("build").arg(folder).output().unwrap())
 }
 

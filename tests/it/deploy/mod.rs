@@ -4,4 +4,5 @@ mod elsewhere;
 mod job;
 mod manifests;
 mod plugin;
+mod pods;
 pub(crate) mod rights;
