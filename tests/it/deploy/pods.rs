@@ -1,7 +1,7 @@
 //! The pods of the manifests and of the chart: as whom they run, and who means which of them.
 
 use super::manifests::{helm, kustomize, manifests, objects, ran};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Everything that runs or selects pods, each text with where it is from.
 fn installed() -> Vec<(&'static str, String)> {
@@ -43,5 +43,55 @@ fn no_pod_chooses_its_user_and_none_is_root() {
             assert_eq!(spec["securityContext"]["runAsNonRoot"], true, "{from}");
             assert_eq!(spec["securityContext"]["seccompProfile"]["type"], "RuntimeDefault", "{from}");
         }
+    }
+}
+
+/// The labels of the one kind of pods that these objects start.
+fn labels(yaml: &str) -> Value {
+    let found = templates(yaml);
+    assert_eq!(found.len(), 1, "{yaml}");
+    found[0].1["metadata"]["labels"].clone()
+}
+
+/// Are all labels that are wanted there?
+fn fits(wanted: &Value, labels: &Value) -> bool {
+    let wanted = wanted.as_object().unwrap();
+    assert!(!wanted.is_empty(), "a selector of everything");
+    wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
+}
+
+#[test]
+fn what_is_for_the_pods_that_watch_does_not_mean_those_of_the_jobs() {
+    let all = installed();
+    let of = |from: &str| &all.iter().find(|(name, _)| *name == from).unwrap().1;
+    let always_on = ["chart, watch", "overlay watch"];
+    let jobs = ["chart, cronjob", "overlay cronjob"].map(|from| labels(of(from)));
+    let webhook = labels(of("webhook"));
+    for from in always_on {
+        let own = labels(of(from));
+        let found = objects(of(from));
+        let at = |kind: &str, path: &str| {
+            let place = (kind.to_owned(), "mipam-system".to_owned(), "mipam".to_owned());
+            found[&place].pointer(path).unwrap().clone()
+        };
+        let spread = "/spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm/labelSelector/matchLabels";
+        for (what, selector) in [
+            // Jobs have no scale, so that a budget which covers their pods allows no disruption at all.
+            ("budget", at("PodDisruptionBudget", "/spec/selector/matchLabels")),
+            ("service", at("Service", "/spec/selector")),
+            ("deployment", at("Deployment", "/spec/selector/matchLabels")),
+            ("affinity", at("Deployment", spread)),
+        ] {
+            assert!(fits(&selector, &own), "{from}, {what}: {selector} and {own}");
+            for others in jobs.iter().chain([&webhook]) {
+                assert!(!fits(&selector, others), "{from}, {what}: {selector} means {others}, too");
+            }
+        }
+        // One that is not ready must not keep its node from being drained.
+        assert_eq!(at("PodDisruptionBudget", "/spec/unhealthyPodEvictionPolicy"), "AlwaysAllow", "{from}");
+        // The network policy is for both, and `mipam detach` knows both by it.
+        let policy = at("NetworkPolicy", "/spec/podSelector/matchLabels");
+        assert_eq!(policy, json!({ "app.kubernetes.io/name": "mipam" }), "{from}");
+        assert!(jobs.iter().chain([&own]).all(|labels| fits(&policy, labels)), "{from}");
     }
 }
