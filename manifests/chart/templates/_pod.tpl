@@ -2,9 +2,7 @@
 {{- define "mipam.container" -}}
 name: mipam
 image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
-{{- if ne .root.Values.image.pullPolicy "IfNotPresent" }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-{{- end }}
 {{- /* What it has no rights to write it must not try to serve; all six is what it does unasked. */}}
 {{- $served := list }}
 {{- if lt (len .root.Values.systems) 6 }}

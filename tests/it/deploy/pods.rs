@@ -61,6 +61,22 @@ fn fits(wanted: &Value, labels: &Value) -> bool {
 }
 
 #[test]
+fn the_image_is_pulled_when_the_values_say_so() {
+    // What is left out is `Always` for the tag latest.
+    for policy in ["IfNotPresent", "Never", "Always"] {
+        for mode in ["mode=watch", "mode=cronjob"] {
+            let value = format!("image.tag=latest,image.pullPolicy={policy}");
+            let yaml = ran(&helm(&["--set", mode, "--set", &value]));
+            let container = &templates(&yaml)[0].1["spec"]["containers"][0];
+            assert_eq!(
+                (&container["image"], &container["imagePullPolicy"]),
+                (&json!("mipam:latest"), &json!(policy))
+            );
+        }
+    }
+}
+
+#[test]
 fn what_is_for_the_pods_that_watch_does_not_mean_those_of_the_jobs() {
     let all = installed();
     let of = |from: &str| &all.iter().find(|(name, _)| *name == from).unwrap().1;
