@@ -175,27 +175,6 @@ fn what_is_taken_away_again_leaves_the_ledger() {
     }
 }
 
-#[test]
-fn helm_installs_where_mipam_has_made_the_namespace() {
-    let bed = Bed::start();
-    bed.namespace("mipam-system");
-    let home = tempfile::tempdir().unwrap();
-    let helm = |words: &[&str]| {
-        let mut helm = Command::new(locate(&HELM));
-        helm.args(words).env("HOME", home.path()).env("KUBECONFIG", bed.kubeconfig(ADMIN));
-        ran(&helm.output().unwrap())
-    };
-    let chart = manifests().join("chart").display().to_string();
-    helm(&["install", "mipam", &chart, "--set", "mode=cronjob"]);
-    assert!(bed.get("batch/v1", "CronJob", "mipam-system", "mipam").is_some());
-    helm(&["upgrade", "mipam", &chart, "--set", "mode=watch"]);
-    assert!(bed.get("apps/v1", "Deployment", "mipam-system", "mipam").is_some());
-    helm(&["uninstall", "mipam"]);
-    assert!(bed.get("apps/v1", "Deployment", "mipam-system", "mipam").is_none());
-    let namespace = bed.get("v1", "Namespace", "", "mipam-system").unwrap();
-    assert!(namespace["metadata"]["deletionTimestamp"].is_null(), "it has the ledger");
-}
-
 /// What `/metrics` has.
 const METRICS: [&str; 14] = [
     "mipam_build_info",
