@@ -1,10 +1,10 @@
 //! helm on a real API server: it installs, changes and takes away, and the ledger stays.
 
-use super::manifests::{manifests, ran};
-use crate::bed::Bed;
+use super::manifests::{kustomize, manifests, ran};
 use crate::bed::accounts::ADMIN;
 use crate::bed::binaries::{HELM, locate};
-use serde_json::Value;
+use crate::bed::{Bed, documents};
+use serde_json::{Value, json};
 use std::process::{Command, Output};
 
 /// helm, with the chart as `CHART` among its words.
@@ -66,4 +66,35 @@ fn helm_installs_into_the_namespace_of_the_ledger() {
     ran(&helm(&bed, "uninstall mipam -n mipam-system"));
     assert!(get(&bed, "apps/v1", "Deployment").is_none());
     keeps_the_namespace(&bed);
+}
+
+#[test]
+fn helm_takes_over_what_others_have_made() {
+    let bed = Bed::start();
+    bed.namespace("mipam-system");
+    let by_hand = || {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": { "name": "mipam-config", "namespace": "mipam-system" },
+            "data": { "ipam-config.yaml": "ipam-config: {prefix: 23}" },
+        })
+    };
+    let applied = documents(&kustomize(&manifests().join("overlays/watch")));
+    let applied = applied.into_iter().filter(|object| object["kind"] != "Namespace").collect();
+    for before in [vec![by_hand()], applied] {
+        bed.create_all(before);
+        let refused = helm(&bed, "install mipam CHART");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("invalid ownership metadata"), "{said}");
+        ran(&helm(&bed, "install mipam CHART --take-ownership --set replicas=3"));
+        assert_eq!(get(&bed, "apps/v1", "Deployment").unwrap()["spec"]["replicas"], 3);
+        let config = bed.get("v1", "ConfigMap", "mipam-system", "mipam-config").unwrap();
+        assert_eq!(config["data"]["ipam-config.yaml"], "ipam-config:\n  metal3: auto\n");
+        ran(&helm(&bed, "uninstall mipam"));
+        assert!(get(&bed, "apps/v1", "Deployment").is_none());
+    }
+    keeps_the_namespace(&bed);
+    let readme = std::fs::read_to_string(manifests().join("../README.md")).unwrap();
+    assert!(readme.contains("--take-ownership"), "people are told");
 }
