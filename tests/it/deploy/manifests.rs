@@ -100,6 +100,10 @@ fn values_that_make_no_sense_are_refused() {
         ("config=pools: []", "config"),
         ("replica=3", "replica"),
         ("image.pullPolicy=never", "pullPolicy"),
+        ("apiServerPorts={}", "apiServerPorts"),
+        ("apiServerPorts={https}", "apiServerPorts"),
+        ("apiServerPorts={70000}", "apiServerPorts"),
+        ("apiServerPorts={443,443}", "apiServerPorts"),
         ("mode=cronjob,monitoring.enabled=true", "needs mode watch"),
     ] {
         let output = helm(&["--set", value]);

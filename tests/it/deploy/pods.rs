@@ -77,6 +77,32 @@ fn the_image_is_pulled_when_the_values_say_so() {
 }
 
 #[test]
+fn the_network_policy_lets_out_to_the_ports_of_the_api_server() {
+    let out = |yaml: &str| {
+        let place = ("NetworkPolicy".to_owned(), "mipam-system".to_owned(), "mipam".to_owned());
+        objects(yaml)[&place]["spec"]["egress"].clone()
+    };
+    let ports = |protocol: &str, ports: &[u16]| -> Vec<Value> {
+        ports.iter().map(|port| json!({ "port": port, "protocol": protocol })).collect()
+    };
+    let dns = json!({ "ports": ([ports("UDP", &[53]), ports("TCP", &[53])].concat()) });
+    // Policies look at the port behind the Service: that of MicroK8s, or a node's port.
+    for (value, api) in [
+        ("mode=watch", &[443, 6443][..]),
+        ("apiServerPorts={16443}", &[16443]),
+        ("apiServerPorts={443,30123}", &[443, 30123]),
+    ] {
+        assert_eq!(
+            out(&ran(&helm(&["--set", value]))),
+            json!([{ "ports": ports("TCP", api) }, dns]),
+            "{value}"
+        );
+    }
+    let readme = std::fs::read_to_string(manifests().join("../README.md")).unwrap();
+    assert!(readme.contains("`apiServerPorts`") && readme.contains("manifests/base/network.yaml"));
+}
+
+#[test]
 fn what_is_for_the_pods_that_watch_does_not_mean_those_of_the_jobs() {
     let all = installed();
     let of = |from: &str| &all.iter().find(|(name, _)| *name == from).unwrap().1;
