@@ -2,9 +2,7 @@
 {{- define "mipam.container" -}}
 name: mipam
 image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
-{{- if ne .root.Values.image.pullPolicy "IfNotPresent" }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-{{- end }}
 {{- /* What it has no rights to write it must not try to serve; all six is what it does unasked. */}}
 {{- $served := list }}
 {{- if lt (len .root.Values.systems) 6 }}
@@ -17,13 +15,12 @@ securityContext:
   capabilities: {drop: [ALL]}
   readOnlyRootFilesystem: true
 {{- end }}
+{{/* The image says as which user, or OpenShift does, which refuses any other. */}}
 {{- define "mipam.pod" -}}
 serviceAccountName: mipam
 automountServiceAccountToken: true
 securityContext:
   runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
   seccompProfile: {type: RuntimeDefault}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{ toJson . }}
