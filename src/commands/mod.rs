@@ -36,7 +36,30 @@ pub fn run(cli: &Cli) -> ExitStatus {
         Err(error) => return failed(&printer, &Failure::error(format!("cannot start: {error}"))),
     };
     let context = Context { options: &cli.cluster, printer: &printer, lent: None };
-    runtime.block_on(finished(cli, &context))
+    runtime.block_on(async {
+        match &cli.command {
+            Command::Reconcile(once) if !once.watching.watch => {
+                until_told(Box::pin(finished(cli, &context)), &printer).await
+            }
+            _ => finished(cli, &context).await,
+        }
+    })
+}
+
+/// A pass, unless it is told to end before: the first process of a container is not ended by a signal that it does not
+/// ask for.
+async fn until_told(pass: impl Future<Output = ExitStatus> + Unpin, printer: &Printer) -> ExitStatus {
+    let stop = match stop() {
+        Ok(stop) => stop,
+        Err(failure) => return failed(printer, &failure),
+    };
+    tokio::select! {
+        status = pass => status,
+        () = stop => {
+            let told = Failure::error("told to end before all was done");
+            failed(printer, &told.hint("nothing is half done: run it again"))
+        }
+    }
 }
 
 /// Runs what was typed on a cluster and at a time of the caller's.

@@ -1,7 +1,7 @@
 //! `mipam reconcile`: the pass.
 
 use super::context::Context;
-use super::{ExitStatus, Failure, stop, watch};
+use super::{ExitStatus, Failure, watch};
 use crate::apply::Changed;
 use crate::cli::{Format, Reconcile};
 use crate::cluster::dir::Mode;
@@ -17,16 +17,6 @@ pub(super) async fn run(context: &Context<'_>, command: &Reconcile) -> Result<Ex
     if command.watching.watch {
         return watch::run(context, command).await;
     }
-    // The first process of a container is not ended by a signal that it does not ask for.
-    let stop = stop()?;
-    tokio::select! {
-        ended = once(context, command) => ended,
-        () = stop => Err(Failure::error("told to end before all was done")
-            .hint("nothing is half done: run it again")),
-    }
-}
-
-async fn once(context: &Context<'_>, command: &Reconcile) -> Result<ExitStatus, Failure> {
     let mode = match &command.out {
         Some(dir) => Mode::Out(dir.clone()),
         None if command.dry_run => Mode::ReadOnly,
