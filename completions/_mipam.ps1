@@ -66,7 +66,7 @@ Register-ArgumentCompleter -Native -CommandName 'mipam' -ScriptBlock {
             [CompletionResult]::new('--leader-elect-renew-deadline', '--leader-elect-renew-deadline', [CompletionResultType]::ParameterName, 'How long one that is at work goes on although it cannot renew the Lease')
             [CompletionResult]::new('--leader-elect-retry-period', '--leader-elect-retry-period', [CompletionResultType]::ParameterName, 'How often the Lease is renewed or tried for; IPAM_RESOURCE_LOCK says it, too')
             [CompletionResult]::new('--leader-elect-resource-lock', '--leader-elect-resource-lock', [CompletionResultType]::ParameterName, 'What the processes agree by; there is only one way')
-            [CompletionResult]::new('--leader-elect-resource-name', '--leader-elect-resource-name', [CompletionResultType]::ParameterName, 'The name of the Lease, in namespace mipam-system')
+            [CompletionResult]::new('--leader-elect-resource-name', '--leader-elect-resource-name', [CompletionResultType]::ParameterName, 'The name of the Lease, in namespace mipam-system; the Role in manifests allows only `mipam`')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'How to print the report')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'How to print the report')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')

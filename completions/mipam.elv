@@ -62,7 +62,7 @@ set edit:completion:arg-completer[mipam] = {|@words|
             cand --leader-elect-renew-deadline 'How long one that is at work goes on although it cannot renew the Lease'
             cand --leader-elect-retry-period 'How often the Lease is renewed or tried for; IPAM_RESOURCE_LOCK says it, too'
             cand --leader-elect-resource-lock 'What the processes agree by; there is only one way'
-            cand --leader-elect-resource-name 'The name of the Lease, in namespace mipam-system'
+            cand --leader-elect-resource-name 'The name of the Lease, in namespace mipam-system; the Role in manifests allows only `mipam`'
             cand -o 'How to print the report'
             cand --output 'How to print the report'
             cand --color 'When to use colour'

@@ -65,7 +65,7 @@ complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-l
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-renew-deadline -d 'How long one that is at work goes on although it cannot renew the Lease' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-retry-period -d 'How often the Lease is renewed or tried for; IPAM_RESOURCE_LOCK says it, too' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-resource-lock -d 'What the processes agree by; there is only one way' -r
-complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-resource-name -d 'The name of the Lease, in namespace mipam-system' -r
+complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -l leader-elect-resource-name -d 'The name of the Lease, in namespace mipam-system; the Role in manifests allows only `mipam`' -r
 complete -c mipam -n "__fish_mipam_using_subcommand reconcile" -s o -l output -d 'How to print the report' -r -f -a "table\t'Columns for people'
 wide\t'The same with more columns'
 json\t'For programs'

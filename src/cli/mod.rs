@@ -93,8 +93,9 @@ pub enum Command {
     ///
     /// All addresses and the ledger stay as they are: installed again, mipam goes on from them. Machines that still
     /// wait for an address keep their hook, and mipam says so; --force lets them go without one. Stop the mipam
-    /// that runs in the cluster first, or it would put everything back: while one does, this is refused. Take the
-    /// hook out of the templates of your machines, too, or new ones will wait for ever.
+    /// that runs in the cluster first, or it would put everything back: while one has the Lease, or is run there by a
+    /// Deployment or a job, this is refused. Take the hook out of the templates of your machines, too, or new ones
+    /// will wait for ever.
     Detach(Detach),
     /// Answer the API server that asks about KubeVirt's launcher pods
     ///

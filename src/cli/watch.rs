@@ -50,7 +50,7 @@ pub struct WatchOptions {
     #[arg(default_value = "leases", value_parser = lock)]
     pub leader_elect_resource_lock: String,
 
-    /// The name of the Lease, in namespace mipam-system
+    /// The name of the Lease, in namespace mipam-system; the Role in manifests allows only `mipam`
     #[arg(long, value_name = "NAME", env = "IPAM_RESOURCE_NAME", hide_env_values = true)]
     #[arg(default_value = "mipam", value_parser = name)]
     pub leader_elect_resource_name: String,

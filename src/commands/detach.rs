@@ -11,7 +11,7 @@ use crate::cluster::dir::Mode;
 use crate::cluster::{Cluster, ClusterError, Patient};
 use crate::config;
 use crate::ledger::Head;
-use crate::model::{API_VERSION, Allocation, Departure, DetachLine, DetachReport, ObjectRef, Stay};
+use crate::model::{API_VERSION, Allocation, Departure, DetachLine, DetachReport, Listed, ObjectRef, Stay};
 use crate::output;
 use crate::plan::Scope;
 use crate::systems::{self, openshift};
@@ -43,12 +43,15 @@ pub(super) async fn run(context: &Context<'_>, command: &Detach) -> Result<ExitS
         if round == 1 {
             context.say(&sight.survey.warnings, &sight.seen.notes);
             let served = |a: &Allocation| a.holders.iter().any(|h| h.owner.system == openshift::NAME);
-            done.unclear =
-                config.lifecycle_hook.is_none() && sight.seen.ledger.allocations().values().any(served);
+            let waits = |machine: &Listed| openshift::is_hooked(&machine.glance());
+            done.unclear = config.lifecycle_hook.is_none()
+                && (sight.seen.ledger.allocations().values().any(served)
+                    || sight.seen.observed.list(openshift::MACHINE).iter().any(waits));
             if done.unclear {
                 context.printer.warn(
-                    "OpenShift machines have addresses from mipam, and the configuration has no lifecycle-hook: \
-                     which hook is mipam's cannot be told, and all are left; use the configuration that served them",
+                    "OpenShift machines have addresses from mipam or wait on a hook, and the configuration has no \
+                     lifecycle-hook: which hook is mipam's cannot be told, and all are left; use the configuration that \
+                     served them",
                 );
             }
         }

@@ -212,4 +212,8 @@ impl Host for Watcher<'_> {
     fn say(&self, text: &str) {
         self.context.printer.aside(&format!("{text}\n"));
     }
+
+    fn warn(&self, text: &str) {
+        self.context.printer.warn(text);
+    }
 }

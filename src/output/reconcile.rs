@@ -49,15 +49,20 @@ pub fn log(report: &ReconcileReport, told: Findings<'_>, printer: &Printer, dry_
     if !printer.logs_json() {
         return;
     }
+    let (has, no_longer, was) = if dry_run {
+        ("would get", "would no longer have", "would be")
+    } else {
+        ("has", "no longer has", "was")
+    };
     for line in &report.allocated {
-        printer.event(Level::Info, &format!("{} has {}", owner(line), line.address), line);
+        printer.event(Level::Info, &format!("{} {has} {}", owner(line), line.address), line);
     }
     for line in &report.released {
-        printer.event(Level::Info, &format!("{} no longer has {}", owner(line), line.address), line);
+        printer.event(Level::Info, &format!("{} {no_longer} {}", owner(line), line.address), line);
     }
     for line in &report.claims {
         let claim = object(line.claim.kind, &line.claim.namespace, &line.claim.name);
-        let message = format!("{claim} of VM {} was {}", line.claim.vm, line.change);
+        let message = format!("{claim} of VM {} {was} {}", line.claim.vm, line.change);
         printer.event(Level::Info, &message, line);
     }
     for line in told.pending {

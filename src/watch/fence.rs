@@ -3,6 +3,7 @@
 
 use crate::cluster::{Answer, Cluster, ClusterError, Traffic, Watch};
 use crate::model::{Feed, Kind, Listed, Object, ObjectRef};
+use std::cell::Cell;
 use std::future::ready;
 use std::time::Duration;
 
@@ -15,11 +16,42 @@ pub struct Fenced<'c> {
     pub inner: &'c dyn Cluster,
     /// May something be written at this moment?
     pub may: &'c dyn Fn() -> bool,
+    /// How many writes have begun and have no answer yet; Events, which nothing hangs on, are not counted.
+    pub under_way: Cell<usize>,
 }
 
-impl Fenced<'_> {
-    fn guard<'a, T: 'a>(&self, write: impl FnOnce() -> Answer<'a, T>) -> Answer<'a, T> {
+impl<'c> Fenced<'c> {
+    /// In front of this cluster.
+    pub fn new(inner: &'c dyn Cluster, may: &'c dyn Fn() -> bool) -> Self {
+        Self { inner, may, under_way: Cell::new(0) }
+    }
+
+    fn guard<'a, T: 'a>(&'a self, write: impl FnOnce() -> Answer<'a, T>) -> Answer<'a, T> {
+        let write = self.permit(write);
+        Box::pin(async move {
+            let _counted = Counted::one(&self.under_way);
+            write.await
+        })
+    }
+
+    fn permit<'a, T: 'a>(&self, write: impl FnOnce() -> Answer<'a, T>) -> Answer<'a, T> {
         if (self.may)() { write() } else { Box::pin(ready(Err(ClusterError::Other(HELD_BACK.to_owned())))) }
+    }
+}
+
+/// One of a number, for as long as this lives.
+struct Counted<'a>(&'a Cell<usize>);
+
+impl<'a> Counted<'a> {
+    fn one(count: &'a Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }
 
@@ -65,7 +97,7 @@ impl Cluster for Fenced<'_> {
     }
 
     fn announce<'a>(&'a self, event: &'a Object) -> Answer<'a, ()> {
-        self.guard(|| self.inner.announce(event))
+        self.permit(|| self.inner.announce(event))
     }
 
     fn traffic(&self) -> &Traffic {

@@ -66,6 +66,8 @@ pub trait Host {
     fn failed(&self, error: &ObserveError);
     /// Something that a person who reads the log wants to know.
     fn say(&self, text: &str);
+    /// Something that a person has to know.
+    fn warn(&self, text: &str);
 }
 
 /// The settings of the loop.
@@ -94,7 +96,7 @@ pub async fn run<H: Host>(settings: &Settings<'_>, host: &H, stop: impl Future<O
         .map(|(name, terms)| Election::new(settings.cluster, name, &settings.me, *terms, &clock));
     let stopping = Cell::new(false);
     let may = || !stopping.get() && election.as_ref().is_none_or(Election::leads);
-    let fenced = Fenced { inner: &cache, may: &may };
+    let fenced = Fenced::new(&cache, &may);
     let announcer = Announcer::default();
     let turn = Loop {
         settings,
@@ -123,9 +125,10 @@ pub async fn run<H: Host>(settings: &Settings<'_>, host: &H, stop: impl Future<O
             let trouble = cache.trouble().or_else(|| turn.lease_trouble());
             // What passes within moments is not worth a line.
             if trouble == before && trouble != said {
-                let text =
-                    trouble.as_ref().map_or("ready again".to_owned(), |why| format!("not ready: {why}"));
-                host.say(&text);
+                match &trouble {
+                    Some(why) => host.warn(&format!("not ready: {why}")),
+                    None => host.say("ready again"),
+                }
                 said.clone_from(&trouble);
             }
             before = trouble;
@@ -141,8 +144,14 @@ pub async fn run<H: Host>(settings: &Settings<'_>, host: &H, stop: impl Future<O
             host.say("stopping: writes under way are finished, no new one begins");
             stopping.set(true);
             turn.stop.notify_one();
+            // A pass that only waits for an answer to what it asked is not waited for.
+            let written = async {
+                while fenced.under_way.get() > 0 {
+                    sleep(TICK / 100).await;
+                }
+            };
             let rest = async {
-                tokio::select! { _ = &mut background => {}, () = &mut passes => {} }
+                tokio::select! { _ = &mut background => {}, () = &mut passes => {}, () = written => {} }
             };
             if timeout(GRACE, rest).await.is_err() {
                 host.say("stopping: some writes are still under way; the next run finishes what they leave");

@@ -30,6 +30,11 @@ impl Marks {
     }
 }
 
+/// Has it any hook at all of the kind that mipam's is, whoever's it is?
+pub fn is_hooked(object: &Object) -> bool {
+    GATES.iter().any(|gate| !hooks(object, gate).is_empty())
+}
+
 /// What is to be said of a machine that waits on a hook which nobody will take off: there is none in the configuration, or
 /// one that is spelt almost like it.
 pub(super) fn unserved(object: &Object, hook: Option<&Hook>) -> Option<String> {

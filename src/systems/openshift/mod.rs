@@ -15,6 +15,7 @@ use crate::model::{
     PoolChoice, Preset, Problem, Reason, Role, Source, Survey, When, Wish,
 };
 use hooks::Marks;
+pub use hooks::is_hooked;
 use machine::{Device, devices};
 use serde_json::Value;
 use std::sync::Arc;

@@ -54,6 +54,11 @@ fn logged(output: &Output) -> Vec<Value> {
 #[test]
 fn logs_for_programs_have_all_of_the_report() {
     let dir = lab(5);
+    let dry = run(dir.path(), &["reconcile", "--dry-run", "--log-format", "json"]);
+    assert_eq!(
+        logged(&dry)[0]["message"],
+        "Machine/openshift-machine-api/worker-0 would get 192.168.101.64/23"
+    );
     let output = run(dir.path(), &["reconcile", "--log-format", "json"]);
     assert_eq!(output.status.code(), Some(1), "one waits: the job is to fail");
     assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));

@@ -192,6 +192,8 @@ impl Host for Clerk<'_> {
     // Whoever is cut off fails; the world is what is checked.
     fn failed(&self, _: &ObserveError) {}
 
+    fn warn(&self, _: &str) {}
+
     fn say(&self, _: &str) {}
 }
 

@@ -308,7 +308,7 @@ fn who_may_not_write_any_more_writes_no_more() {
     let world = world(&["a"]);
     let over = RunsOut(Cell::new(false));
     let may = || !over.0.get();
-    let fenced = Fenced { inner: &world.sim, may: &may };
+    let fenced = Fenced::new(&world.sim, &may);
     let pass_on = Pass { progress: &over, ..world.settings(&fenced, &Scope::default()) };
     let runtime = runtime();
     let outcome = runtime.block_on(pass_on.run(&|_| ())).unwrap();

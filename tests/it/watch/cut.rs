@@ -61,6 +61,25 @@ fn a_server_that_is_silent_is_told_at_once_and_all_is_served_when_it_answers() {
 }
 
 #[test]
+fn whoever_is_told_to_end_waits_for_no_answer_to_a_question() {
+    let bed = bed::shared(Profile::Own).lock();
+    let stage = Stage::new(&bed);
+    stage.create(0..1);
+    let port = bed.url().rsplit(':').next().unwrap().trim_end_matches('/').parse().unwrap();
+    let wire = Wire::to(port);
+    let url = wire.url();
+    let alone = ["--enable-leader-election=false", "--request-timeout", "60s", "--resync", "1s"];
+    let watcher = stage.start(&[&alone[..], &["--apiserver", &url]].concat()).ready();
+    until("it is served", || !stage.addresses().is_empty());
+    wire.silence(true);
+    // By now a pass asks the server what hardly ever changes.
+    std::thread::sleep(Duration::from_secs(3));
+    let (status, took, stderr) = watcher.stop();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    assert!(took < Duration::from_secs(3) && !stderr.contains("still under way"), "{took:?}: {stderr}");
+}
+
+#[test]
 fn nothing_is_given_that_is_in_use_by_now_though_all_watches_have_died_without_a_word() {
     let bed = bed::shared(Profile::Own).lock();
     let stage = Stage::new(&bed);

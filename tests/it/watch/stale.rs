@@ -101,6 +101,8 @@ impl Host for Plain<'_> {
         panic!("{error}");
     }
 
+    fn warn(&self, _: &str) {}
+
     fn say(&self, _: &str) {}
 }
 
