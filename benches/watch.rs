@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 const THERE: usize = 1_000;
 const ALONE: usize = 500;
+/// The machine is noisy: in so many rounds it is measured with mipam and, while that is paused, without.
+const ROUNDS: usize = 5;
 const BURST: usize = 1_000;
 const CACHED: usize = 5_000;
 const CHURN: usize = 10_000;
@@ -57,12 +59,17 @@ fn main() {
 }
 
 fn machine(name: &str) -> Value {
+    machine_of("network-admin", name)
+}
+
+/// One that waits for somebody: mipam, if that is who it is told to be.
+fn machine_of(whom: &str, name: &str) -> Value {
     json!({
         "apiVersion": "machine.openshift.io/v1beta1",
         "kind": "Machine",
         "metadata": { "name": name, "namespace": "openshift-machine-api" },
         "spec": {
-            "lifecycleHooks": { "preCreate": [{ "name": "ipamController", "owner": "network-admin" }] },
+            "lifecycleHooks": { "preCreate": [{ "name": "ipamController", "owner": whom }] },
             "providerSpec": { "value": {
                 "kind": "VSphereMachineProviderSpec", "numCPUs": 4, "memoryMiB": 16384, "diskGiB": 120,
                 "template": "cluster-rhcos", "network": { "devices": [{ "networkName": "lab" }] },
@@ -90,6 +97,11 @@ impl Running {
             .spawn()
             .unwrap();
         Self(child, dir)
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").arg(format!("-{signal}")).arg(self.0.id().to_string()).status();
+        assert!(status.unwrap().success());
     }
 
     fn memory(&self) -> u64 {
@@ -139,34 +151,47 @@ fn percentile(times: &mut [Duration], percent: usize) -> Duration {
     times[(times.len() * percent / 100).min(times.len() - 1)]
 }
 
-/// The page of the ledger that an address more goes into, as full as it is by then, and a machine that gets it, one
-/// after the other.
-async fn bare_pairs(cluster: &KubeCluster, count: usize, name: &str) -> Vec<Duration> {
-    let pages = cluster.list(Feed::within(CONFIG_MAP, NAMESPACE)).await.unwrap();
-    let largest = pages.iter().max_by_key(|o| o.0.to_string().len()).unwrap();
-    let like = cluster.list(Feed::all(MACHINE)).await.unwrap();
-    let like = like.iter().find(|o| is_served(o)).unwrap();
-    let mut page = Object(json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": { "name": name, "namespace": NAMESPACE, "labels": largest.0["metadata"]["labels"] },
-    }));
-    page = cluster.create(CONFIG_MAP, &page).await.unwrap();
-    let entries = largest.0["data"].as_object().unwrap();
-    let mut times = Vec::new();
-    for i in 0..count {
-        let waits = cluster.create(MACHINE, &Object(machine(&format!("{name}-{i}")))).await.unwrap();
-        let mut gets = Object(like.0.clone());
-        gets.0["metadata"] = waits.0["metadata"].clone();
-        gets.0["metadata"]["annotations"] = like.0["metadata"]["annotations"].clone();
-        let full = (THERE + i) % entries.len() + 1;
-        page.0["data"] = entries.iter().take(full).map(|(k, v)| (k.clone(), v.clone())).collect();
-        let begun = Instant::now();
-        page = cluster.replace(CONFIG_MAP, &page).await.unwrap();
-        cluster.replace(MACHINE, &gets).await.unwrap();
-        times.push(begun.elapsed());
-        tokio::time::sleep(Duration::from_millis(5)).await;
+/// The writes that it takes at least: the page of the ledger that an address more goes into, as full as it is by then, and
+/// a machine that gets it, one after the other.
+struct Bare<'c> {
+    cluster: &'c KubeCluster,
+    entries: serde_json::Map<String, Value>,
+    like: Listed,
+    page: Object,
+}
+
+impl<'c> Bare<'c> {
+    async fn new(cluster: &'c KubeCluster) -> Self {
+        let pages = cluster.list(Feed::within(CONFIG_MAP, NAMESPACE)).await.unwrap();
+        let largest = pages.iter().max_by_key(|o| o.0.to_string().len()).unwrap();
+        let like = cluster.list(Feed::all(MACHINE)).await.unwrap();
+        let like = like.iter().find(|o| is_served(o)).unwrap().clone();
+        let page = Object(json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": "bare", "namespace": "default", "labels": largest.0["metadata"]["labels"] },
+        }));
+        let page = cluster.create(CONFIG_MAP, &page).await.unwrap();
+        Self { cluster, entries: largest.0["data"].as_object().unwrap().clone(), like, page }
     }
-    times
+
+    async fn pair(&mut self, number: usize) -> Duration {
+        // Nobody is called that: when mipam goes on, it leaves it alone.
+        let waits = Object(machine_of("nobody", &format!("bare-{number:04}")));
+        let waits = self.cluster.create(MACHINE, &waits).await.unwrap();
+        let mut gets = Object(self.like.0.clone());
+        gets.0["metadata"] = waits.0["metadata"].clone();
+        gets.0["metadata"]["annotations"] = self.like.0["metadata"]["annotations"].clone();
+        gets.0["spec"]["lifecycleHooks"] =
+            json!({ "preTerminate": waits.0["spec"]["lifecycleHooks"]["preCreate"] });
+        gets.0["spec"]["providerSpec"]["value"]["network"]["devices"][0]["ipAddrs"] =
+            json!([format!("172.16.{}.{}/16", number / 250, number % 250 + 1)]);
+        let full = (THERE + number) % self.entries.len() + 1;
+        self.page.0["data"] = self.entries.iter().take(full).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let begun = Instant::now();
+        self.page = self.cluster.replace(CONFIG_MAP, &self.page).await.unwrap();
+        self.cluster.replace(MACHINE, &gets).await.unwrap();
+        begun.elapsed()
+    }
 }
 
 fn one_by_one(bed: &Bed) {
@@ -192,12 +217,24 @@ fn one_by_one(bed: &Bed) {
                 }
             }
         };
+        let mut by_hand = Bare::new(&live).await;
         let (mut times, mut since_there, mut after_quiet) = (Vec::new(), Vec::new(), Vec::new());
-        for i in 0..ALONE {
-            let (sent, there) = one(format!("alone-{i:04}")).await;
-            times.push(sent);
-            since_there.push(there);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut bare = Vec::new();
+        for round in 0..ROUNDS {
+            let those = round * ALONE / ROUNDS..(round + 1) * ALONE / ROUNDS;
+            for i in those.clone() {
+                let (sent, there) = one(format!("alone-{i:04}")).await;
+                times.push(sent);
+                since_there.push(there);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            running.signal("STOP");
+            for i in those {
+                bare.push(by_hand.pair(i).await);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            running.signal("CONT");
+            tokio::time::sleep(Duration::from_secs(2)).await;
         }
         // After a while in which nothing was heard, its lists are compared with the server's first.
         for i in 0..5 {
@@ -205,7 +242,6 @@ fn one_by_one(bed: &Bed) {
             after_quiet.push(one(format!("quiet-{i}")).await.1);
         }
         drop(running);
-        let mut bare = bare_pairs(&live, ALONE, "bare").await;
         let (p50, p99) = (percentile(&mut times, 50), percentile(&mut times, 99));
         let (b50, b99) = (percentile(&mut bare, 50), percentile(&mut bare, 99));
         let (s50, s99) = (percentile(&mut since_there, 50), percentile(&mut since_there, 99));

@@ -189,6 +189,17 @@ impl<'c> Cached<'c> {
         self.hints.borrow_mut().clear();
     }
 
+    /// As the server has it; which may be what is at hand, too.
+    async fn list_live(&self, feed: Feed) -> Result<Vec<Listed>, ClusterError> {
+        let (asked, since) = (Instant::now(), self.since.get());
+        let objects = self.live.list(feed).await?;
+        if let Some(shelf) = self.shelves.borrow_mut().get_mut(&feed) {
+            // Where nobody knows who wrote what, nobody knows how far the server was either.
+            shelf.compare(&objects, asked, if since == u64::MAX { 0 } else { since });
+        }
+        Ok(objects)
+    }
+
     fn note<T>(
         &self,
         kind: Kind,
@@ -247,7 +258,7 @@ impl Cluster for Cached<'_> {
                 // Who wrote what is not known then: all that is read after it is read from the server, too.
                 self.since.set(u64::MAX);
             }
-            self.live.list(feed).await
+            self.list_live(feed).await
         })
     }
 
@@ -256,14 +267,7 @@ impl Cluster for Cached<'_> {
         if heard {
             return None;
         }
-        Some(Box::pin(async move {
-            let asked = Instant::now();
-            let objects = self.live.list(feed).await?;
-            if let Some(shelf) = self.shelves.borrow_mut().get_mut(&feed) {
-                shelf.compare(&objects, asked);
-            }
-            Ok(objects)
-        }))
+        Some(Box::pin(self.list_live(feed)))
     }
 
     fn get<'a>(&'a self, target: &'a ObjectRef) -> Answer<'a, Object> {

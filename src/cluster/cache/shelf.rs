@@ -31,6 +31,8 @@ pub(super) struct Shelf {
     stirred: bool,
     /// When something was last told, or when the server had the very same objects.
     heard: Option<Instant>,
+    /// The server had the very same objects when it was at this version at least, however far the watch has told.
+    same_at: u64,
     /// The last version of each object that this process has written.
     own: BTreeMap<Place, u64>,
 }
@@ -60,6 +62,7 @@ impl Shelf {
             strange: BTreeSet::new(),
             stirred: false,
             heard: None,
+            same_at: 0,
             own: BTreeMap::new(),
         }
     }
@@ -91,7 +94,7 @@ impl Shelf {
     pub(super) fn standing(&self, since: u64) -> Standing {
         match (&self.trouble, self.at) {
             (Some(error @ ClusterError::Forbidden { .. }), _) => return Standing::Refused(error.clone()),
-            (None, Some(at)) if at >= since => {}
+            (None, Some(at)) if at.max(self.same_at) >= since => {}
             _ => return Standing::Unknown,
         }
         if self.owed.is_empty() && self.leaving.is_empty() && self.doubted.is_none() {
@@ -156,11 +159,13 @@ impl Shelf {
         self.heard.is_some_and(|heard| heard.elapsed() < age)
     }
 
-    /// Takes note of what the server has answered to whom asked for all objects at this moment.
-    pub(super) fn compare(&mut self, answer: &[Listed], asked: Instant) {
+    /// Takes note of what the server has answered to whom asked for all objects at this moment, when it was at the version
+    /// `since` at least.
+    pub(super) fn compare(&mut self, answer: &[Listed], asked: Instant, since: u64) {
         let same = |o: &Listed| self.objects.get(&at(o)).is_some_and(|own| own.is_same_version(o));
         if answer.len() == self.objects.len() && answer.iter().all(same) {
             self.heard = self.heard.max(Some(asked));
+            self.same_at = self.same_at.max(since);
         }
     }
 
@@ -344,12 +349,24 @@ mod tests {
             tokio::time::advance(second).await;
             assert!(!shelf.heard_within(second));
             for other in [vec![], vec![thing("a", 3, 1)], vec![thing("a", 1, 1), thing("b", 3, 1)]] {
-                shelf.compare(&other, Instant::now());
+                shelf.compare(&other, Instant::now(), 0);
                 assert!(!shelf.heard_within(second), "{other:?}");
             }
-            shelf.compare(&[thing("a", 1, 1)], Instant::now());
+            shelf.compare(&[thing("a", 1, 1)], Instant::now(), 0);
             assert!(shelf.heard_within(second));
         });
+    }
+
+    #[test]
+    fn what_the_server_has_too_is_as_new_as_the_server() {
+        let current = |shelf: &Shelf, since| matches!(shelf.standing(since), Standing::Current(_));
+        let mut shelf = Shelf::new(Feed::all(THING));
+        shelf.tell(Ok(News::All(vec![thing("a", 1, 1)], "2".to_owned())));
+        assert!(current(&shelf, 2) && !current(&shelf, 7));
+        shelf.compare(&[thing("a", 6, 1)], Instant::now(), 7);
+        assert!(!current(&shelf, 7), "the server has a newer one");
+        shelf.compare(&[thing("a", 1, 1)], Instant::now(), 7);
+        assert!(current(&shelf, 7) && !current(&shelf, 8));
     }
 
     #[test]
