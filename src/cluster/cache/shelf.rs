@@ -127,6 +127,8 @@ impl Shelf {
                     });
                 self.stirred |= !same || self.at.is_none();
                 self.objects = fresh;
+                // A server that was set back counts anew.
+                self.same_at = 0;
                 self.reached(version.parse().ok());
                 self.leaving.retain(|at, uid| self.objects.get(at).is_some_and(|o| o.uid() == uid));
                 self.own.retain(|at, _| self.objects.contains_key(at));
@@ -367,6 +369,9 @@ mod tests {
         assert!(!current(&shelf, 7), "the server has a newer one");
         shelf.compare(&[thing("a", 1, 1)], Instant::now(), 7);
         assert!(current(&shelf, 7) && !current(&shelf, 8));
+        // A server that was set back to an earlier state has something else.
+        shelf.tell(Ok(News::All(vec![thing("a", 1, 2)], "2".to_owned())));
+        assert!(!current(&shelf, 7));
     }
 
     #[test]
